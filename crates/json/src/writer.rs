@@ -2,6 +2,11 @@
 
 use crate::tree::Json;
 
+/// Bytes looked at together; the loop over one block compiles to vector instructions.
+const BLOCK: usize = 32;
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 /// The document as compact JSON.
 #[must_use]
 pub fn write(json: &Json) -> Vec<u8> {
@@ -12,6 +17,78 @@ pub fn write(json: &Json) -> Vec<u8> {
 
 /// Appends the document to `out`.
 pub fn write_into(json: &Json, out: &mut Vec<u8>) {
-    let _ = (json, out);
-    todo!()
+    match json {
+        Json::Null => out.extend_from_slice(b"null"),
+        Json::Bool(true) => out.extend_from_slice(b"true"),
+        Json::Bool(false) => out.extend_from_slice(b"false"),
+        Json::Number(number) => out.extend_from_slice(number.as_text().as_bytes()),
+        Json::String(text) => write_string(text, out),
+        Json::Array(elements) => {
+            out.push(b'[');
+            for (at, element) in elements.iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                write_into(element, out);
+            }
+            out.push(b']');
+        }
+        Json::Object(object) => {
+            out.push(b'{');
+            for (at, (key, value)) in object.iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                write_string(key, out);
+                out.push(b':');
+                write_into(value, out);
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+/// A string with its quotes. RFC 8785 §3.2.2.2 asks for exactly these escapes, so both writers share it.
+pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    loop {
+        let (clean, tail) = rest.split_at(clean_length(rest));
+        out.extend_from_slice(clean);
+        let Some((&byte, after)) = tail.split_first() else { break };
+        write_escape(byte, out);
+        rest = after;
+    }
+    out.push(b'"');
+}
+
+/// How many bytes from the start can be copied as they are.
+fn clean_length(bytes: &[u8]) -> usize {
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let clean = blocks.iter().take_while(|block| !block.iter().fold(false, |dirty, byte| dirty | must_escape(*byte)));
+    let start = clean.count() * BLOCK;
+    let end = bytes.iter().skip(start).position(|byte| must_escape(*byte));
+    end.map_or(bytes.len(), |end| start + end)
+}
+
+const fn must_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn write_escape(byte: u8, out: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        0x09 => b't',
+        0x0A => b'n',
+        0x0C => b'f',
+        0x0D => b'r',
+        control => {
+            let [high, low] =
+                [control >> 4, control & 0x0F].map(|digit| HEX.get(usize::from(digit)).copied().unwrap_or(b'0'));
+            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
 }
