@@ -7,5 +7,8 @@
 //! No I/O, no clock, no randomness, no panic on any input.
 
 pub mod operation;
+pub mod rewrite;
+pub mod sign;
+pub mod sse;
 
 pub use operation::OperationKind;
