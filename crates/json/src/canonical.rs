@@ -71,3 +71,6 @@ fn canonical_number(number: &Number, out: &mut Vec<u8>) -> Result<(), CanonicalE
     out.extend_from_slice(ryu_js::Buffer::new().format_finite(double).as_bytes());
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,15 +25,3 @@ pub use pointer::{Leaf, Path, Segment, walk, walk_mut};
 pub use reader::{Limits, ReadError, read};
 pub use tree::{Json, Number, Object};
 pub use writer::{write, write_into};
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_document_survives_reading_and_writing() {
-        let source = r#"{"b":[1,2.50,-0,1E5,"\u0001\"\\\n é 😀",{}],"a":{"x":null,"y":true,"z":false},"":""}"#;
-        let json = read(source.as_bytes(), &Limits::default()).unwrap_or_default();
-        assert_eq!(String::from_utf8_lossy(&write(&json)), source);
-    }
-}

@@ -178,3 +178,95 @@ fn index(token: &str) -> Option<usize> {
     let plain = token == "0" || (!token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit()));
     if plain { token.parse().ok() } else { None }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::{Limits, read};
+
+    fn parse(source: &str) -> Json {
+        read(source.as_bytes(), &Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn the_examples_of_rfc_6901_resolve() {
+        let json =
+            parse(r#"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}"#);
+        assert_eq!(json.pointer(""), Some(&json));
+        assert_eq!(json.pointer("/foo/0"), Some(&Json::from("bar")));
+        let numbers = ["/", "/a~1b", "/c%d", "/e^f", "/g|h", "/i\\j", "/k\"l", "/ ", "/m~0n"];
+        for (expected, pointer) in (0_i64..).zip(numbers) {
+            assert_eq!(json.pointer(pointer), Some(&Json::from(expected)), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn a_pointer_to_nothing_gives_nothing() {
+        let mut json = parse(r#"{"a":[1,2],"b~":3,"01":4,"n":null}"#);
+        for pointer in [
+            "a", "/x", "/a/2", "/a/-", "/a/00", "/a/01", "/a/+1", "/a/ 1", "/a/", "/a/0/", "/b~", "/b~2", "/n/x", "#/a",
+        ] {
+            assert_eq!(json.pointer(pointer), None, "{pointer}");
+            assert_eq!(json.pointer_mut(pointer), None, "{pointer}");
+        }
+        assert_eq!(json.pointer("/01"), Some(&Json::from(4)));
+        assert_eq!(json.pointer("/a/99999999999999999999999"), None);
+    }
+
+    #[test]
+    fn a_value_is_changed_through_its_pointer() {
+        let mut json = parse(r#"{"a":[{"b/c":1}]}"#);
+        *json.pointer_mut("/a/0/b~1c").unwrap() = Json::from("x");
+        assert_eq!(json, parse(r#"{"a":[{"b/c":"x"}]}"#));
+    }
+
+    #[test]
+    fn the_walk_shows_keys_strings_and_numbers_in_document_order() {
+        let json = parse(r#"{"z":"one","a/~":[true,2,{"k":null}],"n":-0.5}"#);
+        let mut seen = Vec::new();
+        walk(&json, &mut |path, leaf| {
+            seen.push(match leaf {
+                Leaf::Text(text) => format!("{path} text {text}"),
+                Leaf::Number(number) => format!("{path} number {}", number.as_text()),
+                Leaf::Key(key) => format!("{path} key {key}"),
+            });
+        });
+        assert_eq!(
+            seen,
+            [
+                "/z key z",
+                "/z text one",
+                "/a~1~0 key a/~",
+                "/a~1~0/1 number 2",
+                "/a~1~0/2/k key k",
+                "/n key n",
+                "/n number -0.5"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_walked_path_is_a_pointer_to_its_leaf() {
+        let json = parse(r#"[{"":"a","~1":"b","/":["c"]},"d"]"#);
+        let mut texts = String::new();
+        walk(&json, &mut |path, leaf| {
+            if let Leaf::Text(text) = leaf {
+                assert_eq!(json.pointer(&path.to_string()), Some(&Json::from(text)));
+                texts.push_str(text);
+            }
+        });
+        assert_eq!(texts, "abcd");
+    }
+
+    #[test]
+    fn the_mutable_walk_changes_values_and_nothing_else() {
+        let mut json = parse(r#"{"a":["x",1,null,true],"b":{"c":"y"}}"#);
+        let mut seen = Vec::new();
+        walk_mut(&mut json, &mut |path, value| {
+            seen.push(path.to_string());
+            *value = Json::from("!");
+        });
+        assert_eq!(seen, ["/a/0", "/a/1", "/b/c"]);
+        assert_eq!(json, parse(r#"{"a":["!","!",null,true],"b":{"c":"!"}}"#));
+    }
+}

@@ -225,3 +225,6 @@ const fn describe(problem: &JsonErrorType) -> &'static str {
         JsonErrorType::RecursionLimitExceeded => "nested too deep",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,3 +92,43 @@ fn write_escape(byte: u8, out: &mut Vec<u8>) {
     };
     out.extend_from_slice(&[b'\\', short]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(json: impl Into<Json>) -> String {
+        String::from_utf8(write(&json.into())).unwrap()
+    }
+
+    #[test]
+    fn only_quote_backslash_and_controls_are_escaped() {
+        for character in ('\0'..='\u{2100}').chain(['\u{FEFF}', '\u{FFFF}', '\u{10FFFF}']) {
+            let expected = serde_json::to_string(&character).unwrap();
+            assert_eq!(written(character.to_string()), expected, "U+{:04X}", u32::from(character));
+        }
+    }
+
+    #[test]
+    fn an_escape_is_found_at_every_place_of_a_block() {
+        for length in 0..3 * BLOCK {
+            for at in 0..length {
+                let text = format!("{}\"{}", "x".repeat(at), "y".repeat(length - at));
+                assert_eq!(written(text.clone()), serde_json::to_string(&text).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn members_and_elements_keep_their_order() {
+        let json = Json::from([("b", Json::from(vec![Json::from(1), Json::Null])), ("a", Json::from([("\n", false)]))]);
+        assert_eq!(written(json), r#"{"b":[1,null],"a":{"\n":false}}"#);
+    }
+
+    #[test]
+    fn writing_appends() {
+        let mut out = b"data: ".to_vec();
+        write_into(&Json::Bool(true), &mut out);
+        assert_eq!(out, b"data: true");
+    }
+}
