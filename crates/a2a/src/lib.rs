@@ -6,9 +6,19 @@
 //!
 //! No I/O, no clock, no randomness, no panic on any input.
 
+pub mod call;
+pub mod dialect;
+pub mod fault;
 pub mod operation;
+pub mod reply;
 pub mod rewrite;
+pub mod shape;
 pub mod sign;
 pub mod sse;
 
+pub use call::Call;
+pub use dialect::{Binding, Dialect, Envelope, Target, Version, Voice};
+pub use fault::{Fault, FaultKind};
 pub use operation::OperationKind;
+pub use reply::{Answer, Event, TaskState};
+pub use shape::structural;

@@ -1,0 +1,126 @@
+//! Version × binding, both ways.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`target`] | path below a card → what it addresses |
+//! | [`detect`] | which dialect a request is in; version policy |
+//! | [`envelope`] | a caller's body → [`crate::Call`], in two steps |
+//! | [`voice`] | [`crate::Answer`], [`crate::Event`], [`crate::Fault`] → the caller's wire |
+//! | [`upstream`] | [`crate::Call`] → the agent's wire |
+//! | [`answer`] | the agent's wire → [`crate::Answer`], [`crate::Event`], [`crate::Fault`] |
+//! | `v03`, `v10` | trees of one generation ↔ the canonical tree |
+//! | `jsonrpc`, `http_json`, `path_rpc` | what is particular to a binding |
+//!
+//! Nothing here is particular to a gateway: an agent that serves A2A uses the same `Envelope` and `Voice`.
+
+pub mod answer;
+pub mod detect;
+pub mod envelope;
+pub mod target;
+pub mod upstream;
+pub mod voice;
+
+pub use answer::{BadAnswer, Received, decode_answer, decode_event};
+pub use detect::{RequestFacts, VersionMode};
+pub use envelope::{Envelope, Refusal};
+pub use target::{Target, TargetError, target};
+pub use upstream::{AgentAddress, Colon, Minted, Outgoing, PathBody, SubscribeVerb, encode_call};
+pub use voice::{Voice, Wire};
+
+/// A generation of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// 0.3
+    V03,
+    /// 1.0
+    V10,
+}
+
+/// How calls are put on HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binding {
+    /// One URL, JSON-RPC 2.0.
+    JsonRpc,
+    /// A path per operation, bare bodies.
+    HttpJson,
+    /// A path per operation, JSON-RPC envelopes.
+    PathRpc,
+}
+
+/// A version on a binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// v1.0 JSON-RPC.
+    J1,
+    /// v1.0 HTTP+JSON.
+    R1,
+    /// v0.3 JSON-RPC.
+    J3,
+    /// REST paths with JSON-RPC envelopes, v0.3 objects.
+    PathRpc,
+}
+
+impl Version {
+    /// The exact `A2A-Version` value.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V03 => "0.3",
+            Self::V10 => "1.0",
+        }
+    }
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Self; 4] = [Self::J1, Self::R1, Self::J3, Self::PathRpc];
+
+    /// Its generation.
+    #[must_use]
+    pub const fn version(self) -> Version {
+        match self {
+            Self::J1 | Self::R1 => Version::V10,
+            Self::J3 | Self::PathRpc => Version::V03,
+        }
+    }
+
+    /// Its binding.
+    #[must_use]
+    pub const fn binding(self) -> Binding {
+        match self {
+            Self::J1 | Self::J3 => Binding::JsonRpc,
+            Self::R1 => Binding::HttpJson,
+            Self::PathRpc => Binding::PathRpc,
+        }
+    }
+
+    /// Its name in configuration, metrics and audit records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::J1 => "v10_jsonrpc",
+            Self::R1 => "v10_http_json",
+            Self::J3 => "v03_jsonrpc",
+            Self::PathRpc => "path_rpc",
+        }
+    }
+
+    /// The dialect with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dialect| dialect.name() == name)
+    }
+
+    /// The dialect of a card's interface: `protocolBinding` and `protocolVersion`.
+    #[must_use]
+    pub fn of_interface(binding: &str, version: &str) -> Option<Self> {
+        let legacy = version.is_empty() || version.split('.').next() == Some("0");
+        let current = version.split('.').next() == Some("1");
+        match binding.to_ascii_uppercase().as_str() {
+            "JSONRPC" if legacy => Some(Self::J3),
+            "JSONRPC" if current => Some(Self::J1),
+            "HTTP+JSON" if current => Some(Self::R1),
+            _ => None,
+        }
+    }
+}

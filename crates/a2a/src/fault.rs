@@ -1,0 +1,308 @@
+//! Errors of the protocol, and the one table that says how each looks on every wire (A2A 1.0 §5.4, protocol 3.1, 3.4).
+//!
+//! Takes and gives values only. Nothing outside this file knows a code, a status or a reason. Public texts come from
+//! whoever makes the [`Fault`]; this file never adds anything of an inner error.
+
+use json::Json;
+
+use crate::Version;
+
+/// The domain of reasons that A2A defines.
+pub const A2A_DOMAIN: &str = "a2a-protocol.org";
+
+/// What went wrong, without its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// No such task, or not the caller's.
+    TaskNotFound,
+    /// The task is past cancelling.
+    TaskNotCancelable,
+    /// No push notifications here.
+    PushNotSupported,
+    /// The operation exists, but not here.
+    UnsupportedOperation,
+    /// A media type inside a message is not accepted.
+    ContentTypeNotSupported,
+    /// The agent answered something that is no A2A answer.
+    InvalidAgentResponse,
+    /// There is no extended card.
+    ExtendedCardNotConfigured,
+    /// An extension is required.
+    ExtensionRequired,
+    /// The A2A version is not spoken here.
+    VersionNotSupported,
+    /// Not JSON.
+    Parse,
+    /// JSON, but no request.
+    InvalidRequest,
+    /// No such method.
+    MethodNotFound,
+    /// The parameters are wrong.
+    InvalidParams,
+    /// Our fault.
+    Internal,
+    /// No such tenant or card, or not visible to the caller.
+    AgentNotFound,
+    /// No or bad credential.
+    Unauthenticated,
+    /// Authenticated, not allowed.
+    PermissionDenied,
+    /// A guardrail said no.
+    GuardrailBlocked,
+    /// Too many calls.
+    RateLimited,
+    /// The agent cannot be reached, or its stream broke.
+    UpstreamUnavailable,
+    /// The agent took too long.
+    UpstreamTimeout,
+    /// The agent refused the gateway's own credential.
+    UpstreamAuthFailed,
+    /// Nothing can be taken on now.
+    Overloaded,
+    /// An external guard is down and the policy fails closed.
+    GuardUnavailable,
+    /// A delegation chain does not hold.
+    DelegationInvalid,
+    /// The body is larger than allowed.
+    PayloadTooLarge,
+    /// The `Content-Type` header of the request is not one we read.
+    ContentTypeHeader,
+    /// The request came with a `Content-Encoding`.
+    ContentEncoding,
+    /// A known path, called with the wrong verb.
+    MethodNotAllowed,
+    /// No such path below a card.
+    PathNotFound,
+    /// Two credentials, or two values of a header that has one: the HTTP request itself is ambiguous.
+    AmbiguousRequest,
+    /// An error code of the agent's own.
+    Agent {
+        /// The JSON-RPC code it sent.
+        code: i64,
+    },
+}
+
+/// An error on its way to a caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What went wrong.
+    pub kind: FaultKind,
+    /// The public text.
+    pub message: String,
+    /// Facts for programs (`google.rpc.ErrorInfo.metadata`).
+    pub metadata: Vec<(String, String)>,
+    /// What else the agent sent: v1.0 an array of typed details (without the `ErrorInfo` that `kind` stands for),
+    /// v0.3 anything.
+    pub data: Option<Json>,
+}
+
+/// One row of the table.
+struct Row {
+    /// JSON-RPC code.
+    code: i64,
+    /// HTTP status on the JSON-RPC bindings.
+    rpc_status: u16,
+    /// HTTP status on HTTP+JSON.
+    http_status: u16,
+    /// `google.rpc.Code` name.
+    status_name: &'static str,
+    /// `ErrorInfo.reason`.
+    reason: &'static str,
+    /// Whose reason it is.
+    owner: Owner,
+    /// The public text when nobody wrote a better one.
+    text: &'static str,
+}
+
+/// Who defines a reason.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    A2a,
+    Own,
+}
+
+impl FaultKind {
+    /// Every kind but [`FaultKind::Agent`].
+    pub const ALL: [Self; 31] = [
+        Self::TaskNotFound,
+        Self::TaskNotCancelable,
+        Self::PushNotSupported,
+        Self::UnsupportedOperation,
+        Self::ContentTypeNotSupported,
+        Self::InvalidAgentResponse,
+        Self::ExtendedCardNotConfigured,
+        Self::ExtensionRequired,
+        Self::VersionNotSupported,
+        Self::Parse,
+        Self::InvalidRequest,
+        Self::MethodNotFound,
+        Self::InvalidParams,
+        Self::Internal,
+        Self::AgentNotFound,
+        Self::Unauthenticated,
+        Self::PermissionDenied,
+        Self::GuardrailBlocked,
+        Self::RateLimited,
+        Self::UpstreamUnavailable,
+        Self::UpstreamTimeout,
+        Self::UpstreamAuthFailed,
+        Self::Overloaded,
+        Self::GuardUnavailable,
+        Self::DelegationInvalid,
+        Self::PayloadTooLarge,
+        Self::ContentTypeHeader,
+        Self::ContentEncoding,
+        Self::MethodNotAllowed,
+        Self::PathNotFound,
+        Self::AmbiguousRequest,
+    ];
+
+    /// The JSON-RPC code in `version`.
+    #[must_use]
+    pub const fn rpc_code(self, version: Version) -> i64 {
+        match (self, version) {
+            // v0.3 does not know them (protocol 3.1).
+            (Self::ExtensionRequired | Self::VersionNotSupported, Version::V03) => -32603,
+            _ => self.row().code,
+        }
+    }
+
+    /// The HTTP status on the JSON-RPC bindings.
+    #[must_use]
+    pub const fn rpc_status(self) -> u16 {
+        self.row().rpc_status
+    }
+
+    /// The HTTP status on HTTP+JSON.
+    #[must_use]
+    pub const fn http_status(self) -> u16 {
+        self.row().http_status
+    }
+
+    /// The `google.rpc.Code` name.
+    #[must_use]
+    pub const fn status_name(self) -> &'static str {
+        self.row().status_name
+    }
+
+    /// The `ErrorInfo.reason`; an agent's own code has none.
+    #[must_use]
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Agent { .. } => None,
+            _ => Some(self.row().reason),
+        }
+    }
+
+    /// The `ErrorInfo.domain`: A2A's, or `own` for reasons that A2A does not define.
+    #[must_use]
+    pub const fn domain(self, own: &str) -> &str {
+        match self.row().owner {
+            Owner::A2a => A2A_DOMAIN,
+            Owner::Own => own,
+        }
+    }
+
+    /// The public text when nobody wrote a better one.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        self.row().text
+    }
+
+    /// Whether middleboxes and retry logic need the real HTTP status, also where an answer stream was asked for.
+    #[must_use]
+    pub const fn needs_status(self) -> bool {
+        self.row().rpc_status != 200
+    }
+
+    /// What an agent's JSON-RPC code means; codes that are the agent's own stay so.
+    #[must_use]
+    pub fn from_agent_code(code: i64) -> Self {
+        let known = (-32009..=-32001).contains(&code) || [-32700, -32600, -32601, -32602, -32603].contains(&code);
+        let kind = Self::ALL.into_iter().find(|kind| known && kind.row().code == code);
+        kind.unwrap_or(Self::Agent { code })
+    }
+
+    /// What an agent's `ErrorInfo.reason` of the A2A domain means.
+    #[must_use]
+    pub fn from_a2a_reason(reason: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.row().owner == Owner::A2a && kind.row().reason == reason)
+    }
+
+    #[rustfmt::skip]
+    const fn row(self) -> Row {
+        use Owner::{A2a, Own};
+        const fn row(code: i64, rpc_status: u16, http: (u16, &'static str), reason: (Owner, &'static str), text: &'static str) -> Row {
+            Row { code, rpc_status, http_status: http.0, status_name: http.1, reason: reason.1, owner: reason.0, text }
+        }
+        const BAD: (u16, &str) = (400, "INVALID_ARGUMENT");
+        const STATE: (u16, &str) = (400, "FAILED_PRECONDITION");
+        match self {
+            Self::TaskNotFound => row(-32001, 200, (404, "NOT_FOUND"), (A2a, "TASK_NOT_FOUND"), "task not found"),
+            Self::TaskNotCancelable => row(-32002, 200, STATE, (A2a, "TASK_NOT_CANCELABLE"), "the task cannot be cancelled any more"),
+            Self::PushNotSupported => row(-32003, 200, STATE, (A2a, "PUSH_NOTIFICATION_NOT_SUPPORTED"), "push notifications are not supported"),
+            Self::UnsupportedOperation => row(-32004, 200, STATE, (A2a, "UNSUPPORTED_OPERATION"), "this operation is not supported"),
+            Self::ContentTypeNotSupported => row(-32005, 200, BAD, (A2a, "CONTENT_TYPE_NOT_SUPPORTED"), "this media type is not supported"),
+            Self::InvalidAgentResponse => row(-32006, 200, (500, "INTERNAL"), (A2a, "INVALID_AGENT_RESPONSE"), "the agent's answer is not valid"),
+            Self::ExtendedCardNotConfigured => row(-32007, 200, STATE, (A2a, "EXTENDED_AGENT_CARD_NOT_CONFIGURED"), "there is no extended agent card"),
+            Self::ExtensionRequired => row(-32008, 200, STATE, (A2a, "EXTENSION_SUPPORT_REQUIRED"), "an extension is required"),
+            Self::VersionNotSupported => row(-32009, 200, STATE, (A2a, "VERSION_NOT_SUPPORTED"), "this A2A version is not supported"),
+            Self::Parse => row(-32700, 200, BAD, (A2a, "INVALID_REQUEST"), "the body is not valid JSON"),
+            Self::InvalidRequest => row(-32600, 200, BAD, (A2a, "INVALID_REQUEST"), "not a valid request"),
+            Self::MethodNotFound => row(-32601, 200, (404, "NOT_FOUND"), (A2a, "METHOD_NOT_FOUND"), "no such method"),
+            Self::InvalidParams => row(-32602, 200, BAD, (A2a, "INVALID_PARAMS"), "the parameters are not valid"),
+            Self::Internal => row(-32603, 200, (500, "INTERNAL"), (A2a, "INTERNAL_ERROR"), "internal error"),
+            Self::AgentNotFound => row(-32046, 404, (404, "NOT_FOUND"), (Own, "AGENT_NOT_FOUND"), "agent not found"),
+            Self::Unauthenticated => row(-32040, 401, (401, "UNAUTHENTICATED"), (Own, "UNAUTHENTICATED"), "a valid credential is required"),
+            Self::PermissionDenied => row(-32041, 403, (403, "PERMISSION_DENIED"), (Own, "PERMISSION_DENIED"), "not allowed"),
+            Self::GuardrailBlocked => row(-32042, 200, (403, "PERMISSION_DENIED"), (Own, "GUARDRAIL_BLOCKED"), "blocked by a guardrail"),
+            Self::RateLimited => row(-32043, 429, (429, "RESOURCE_EXHAUSTED"), (Own, "RATE_LIMITED"), "too many requests"),
+            Self::UpstreamUnavailable => row(-32044, 200, (502, "UNAVAILABLE"), (Own, "UPSTREAM_UNAVAILABLE"), "the agent cannot be reached"),
+            Self::UpstreamTimeout => row(-32045, 200, (504, "DEADLINE_EXCEEDED"), (Own, "UPSTREAM_TIMEOUT"), "the agent did not answer in time; the task may still run"),
+            Self::UpstreamAuthFailed => row(-32044, 200, (502, "UNAVAILABLE"), (Own, "UPSTREAM_AUTH_FAILED"), "the agent refused the gateway's credential"),
+            Self::Overloaded => row(-32047, 503, (503, "UNAVAILABLE"), (Own, "OVERLOADED"), "overloaded, try again later"),
+            Self::GuardUnavailable => row(-32048, 503, (503, "UNAVAILABLE"), (Own, "GUARD_UNAVAILABLE"), "a guardrail cannot be reached"),
+            Self::DelegationInvalid => row(-32049, 403, (403, "PERMISSION_DENIED"), (Own, "DELEGATION_INVALID"), "the delegation chain is not valid"),
+            Self::PayloadTooLarge => row(-32600, 413, (413, "INVALID_ARGUMENT"), (Own, "PAYLOAD_TOO_LARGE"), "the body is too large"),
+            Self::ContentTypeHeader => row(-32005, 415, (415, "INVALID_ARGUMENT"), (A2a, "CONTENT_TYPE_NOT_SUPPORTED"), "send the body as application/json or application/a2a+json"),
+            Self::ContentEncoding => row(-32600, 415, (415, "INVALID_ARGUMENT"), (Own, "CONTENT_ENCODING_NOT_SUPPORTED"), "send the body without a Content-Encoding"),
+            Self::MethodNotAllowed => row(-32600, 405, (405, "UNIMPLEMENTED"), (Own, "METHOD_NOT_ALLOWED"), "this path takes another verb"),
+            Self::PathNotFound => row(-32601, 404, (404, "NOT_FOUND"), (A2a, "METHOD_NOT_FOUND"), "no such path below this agent"),
+            Self::AmbiguousRequest => row(-32600, 400, BAD, (A2a, "INVALID_REQUEST"), "the request is ambiguous"),
+            Self::Agent { code } => row(code, 200, (500, "INTERNAL"), (Own, "AGENT_ERROR"), "the agent reported an error"),
+        }
+    }
+}
+
+impl Fault {
+    /// A fault with the table's own text.
+    #[must_use]
+    pub fn of(kind: FaultKind) -> Self {
+        Self::new(kind, kind.text())
+    }
+
+    /// A fault with a text of its own.
+    #[must_use]
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), metadata: Vec::new(), data: None }
+    }
+
+    /// The same with one more fact.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.push((key.into(), value.into()));
+        self
+    }
+
+    /// [`FaultKind::InvalidParams`] with a text.
+    #[must_use]
+    pub fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(FaultKind::InvalidParams, message)
+    }
+}
+
+impl From<FaultKind> for Fault {
+    fn from(kind: FaultKind) -> Self {
+        Self::of(kind)
+    }
+}
