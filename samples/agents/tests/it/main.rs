@@ -1,0 +1,7 @@
+//! The sample agents over real HTTP on loopback.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod client;
+mod hello;
+mod hostile;
