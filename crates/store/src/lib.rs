@@ -1,1 +1,53 @@
-//! (skeleton)
+//! Rows over SQLite and PostgreSQL behind one query set.
+//!
+//! Takes ids, documents and times from the caller; gives rows back. It knows no domain: documents are bytes as
+//! received, sealed columns arrive sealed, times are microseconds that the caller names (there is no clock here).
+//!
+//! Invariants
+//! * Every tenant-owned query takes the [`TenantId`] first and has it in its `WHERE`.
+//! * Every change runs in one transaction that bumps the single revision row and appends to the change list.
+//! * Every statement is a `&'static str` in the file of its table, with `$1` placeholders; where the two databases
+//!   need different words, both stand side by side.
+//! * Errors never carry a driver's text: it may hold data.
+//!
+//! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `grants`, `policies`,
+//! `signing_keys` hold what administrators write; `tasks` who owns what; `audit` the records; `revision` the change
+//! list; `world` loads a whole tenant. `sql` and `word` are the macros that all of them use.
+
+#[macro_use]
+mod sql;
+#[macro_use]
+mod word;
+
+mod audit;
+mod cards;
+mod error;
+mod grants;
+mod keys;
+mod open;
+mod policies;
+mod principals;
+mod revision;
+mod signing_keys;
+mod tasks;
+mod tenant_id;
+mod tenants;
+mod world;
+
+pub use audit::{AuditCursor, AuditFilter, AuditRecord, AuditSummary};
+pub use cards::{CardEdit, CardFacts, CardRow, CardState, CardVersion, NewCard, TrustTier};
+pub use error::{Cause, Error, Table};
+pub use grants::{GrantRow, NewGrant};
+pub use keys::{KeyRow, KeyUse, NewKey};
+pub use open::{Pools, Store};
+pub use policies::{NewPolicy, PolicyEdit, PolicyRow, PolicyVersion};
+pub use principals::{NewPrincipal, PrincipalKind, PrincipalRow, PrincipalState};
+pub use revision::{Change, ChangeKind, IfMatch, Listener, Page};
+pub use signing_keys::{KeyPurpose, NewSigningKey, SigningKeyRow, SigningKeyState};
+pub use tasks::{ContextClaim, ContextRow, Owner, TaskClaim, TaskCursor, TaskRow};
+pub use tenant_id::TenantId;
+pub use tenants::{TenantFields, TenantRow, TenantState};
+pub use world::TenantRows;
+
+/// What every method of the store returns.
+pub type Result<T> = std::result::Result<T, Error>;

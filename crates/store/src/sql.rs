@@ -1,0 +1,136 @@
+//! How a statement is run: the macros that repeat only the database's arm, the connections they run on, and the
+//! reading of rows. Takes `&'static str` statements and values; gives rows or the number of rows touched.
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnection, PgRow, Postgres};
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
+use sqlx::{Row, Transaction};
+
+use crate::Result;
+use crate::error::{Error, Table};
+
+/// Runs a query on a [`Reader`] or [`Tx`] and gives all rows.
+macro_rules! q {
+    ($on:expr, $row:ty, $sql:expr $(, $arg:expr)* $(,)?) => {
+        match $on.lane() {
+            $crate::sql::Lane::Pg(c) => sqlx::query($sql)$(.bind($arg))*.fetch_all(c).await
+                .map_err($crate::Error::from)
+                .and_then(|rows| rows.iter().map(<$row as $crate::sql::Stored>::pg).collect::<$crate::Result<Vec<$row>>>()),
+            $crate::sql::Lane::Lite(c) => sqlx::query($sql)$(.bind($arg))*.fetch_all(c).await
+                .map_err($crate::Error::from)
+                .and_then(|rows| rows.iter().map(<$row as $crate::sql::Stored>::lite).collect::<$crate::Result<Vec<$row>>>()),
+        }
+    };
+}
+
+/// Runs a statement on a [`Tx`] or [`Reader`] and gives the number of rows it touched.
+macro_rules! x {
+    ($on:expr, $sql:expr $(, $arg:expr)* $(,)?) => {
+        match $on.lane() {
+            $crate::sql::Lane::Pg(c) => sqlx::query($sql)$(.bind($arg))*.execute(c).await
+                .map(|done| done.rows_affected()).map_err($crate::Error::from),
+            $crate::sql::Lane::Lite(c) => sqlx::query($sql)$(.bind($arg))*.execute(c).await
+                .map(|done| done.rows_affected()).map_err($crate::Error::from),
+        }
+    };
+}
+
+/// Declares a row: the struct, and how it is read from either database. The first column selected must be its id.
+macro_rules! row {
+    ($(#[$meta:meta])* $name:ident in $table:ident { $($(#[$fmeta:meta])* $field:ident: $ty:ty,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$fmeta])* pub $field: $ty,)+
+        }
+
+        impl $crate::sql::Stored for $name {
+            fn pg(row: &sqlx::postgres::PgRow) -> $crate::Result<Self> {
+                use sqlx::Row as _;
+                Ok(Self { $($field: row.try_get(stringify!($field)).map_err(|_| $crate::sql::corrupt_pg($crate::Table::$table, row))?,)+ })
+            }
+
+            fn lite(row: &sqlx::sqlite::SqliteRow) -> $crate::Result<Self> {
+                use sqlx::Row as _;
+                Ok(Self { $($field: row.try_get(stringify!($field)).map_err(|_| $crate::sql::corrupt_lite($crate::Table::$table, row))?,)+ })
+            }
+        }
+    };
+}
+
+/// Something that can be read from one row.
+pub(crate) trait Stored: Sized {
+    /// From PostgreSQL.
+    fn pg(row: &PgRow) -> Result<Self>;
+    /// From SQLite.
+    fn lite(row: &SqliteRow) -> Result<Self>;
+}
+
+/// One column, the first.
+macro_rules! scalar {
+    ($($ty:ty),+) => {$(
+        impl Stored for $ty {
+            fn pg(row: &PgRow) -> Result<Self> {
+                row.try_get(0).map_err(|_| corrupt_pg(Table::Revision, row))
+            }
+
+            fn lite(row: &SqliteRow) -> Result<Self> {
+                row.try_get(0).map_err(|_| corrupt_lite(Table::Revision, row))
+            }
+        }
+    )+};
+}
+
+scalar!(i64, String);
+
+pub(crate) fn corrupt_pg(table: Table, row: &PgRow) -> Error {
+    Error::Corrupt { table, id: row.try_get(0).unwrap_or_default() }
+}
+
+pub(crate) fn corrupt_lite(table: Table, row: &SqliteRow) -> Error {
+    Error::Corrupt { table, id: row.try_get(0).unwrap_or_default() }
+}
+
+/// A borrowed connection of either database.
+pub(crate) enum Lane<'c> {
+    Pg(&'c mut PgConnection),
+    Lite(&'c mut SqliteConnection),
+}
+
+/// A connection for single statements.
+pub(crate) enum Reader {
+    Pg(PoolConnection<Postgres>),
+    Lite(PoolConnection<Sqlite>),
+}
+
+impl Reader {
+    pub(crate) fn lane(&mut self) -> Lane<'_> {
+        match self {
+            Self::Pg(c) => Lane::Pg(c),
+            Self::Lite(c) => Lane::Lite(c),
+        }
+    }
+}
+
+/// A transaction; dropped without `commit`, nothing happened.
+pub(crate) enum Tx {
+    Pg(Transaction<'static, Postgres>),
+    Lite(Transaction<'static, Sqlite>),
+}
+
+impl Tx {
+    pub(crate) fn lane(&mut self) -> Lane<'_> {
+        match self {
+            Self::Pg(t) => Lane::Pg(t),
+            Self::Lite(t) => Lane::Lite(t),
+        }
+    }
+
+    pub(crate) async fn commit(self) -> Result<()> {
+        match self {
+            Self::Pg(t) => t.commit().await,
+            Self::Lite(t) => t.commit().await,
+        }
+        .map_err(Error::from)
+    }
+}
