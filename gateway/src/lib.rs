@@ -1,1 +1,16 @@
-//! (skeleton)
+//! Chancery: a multi-tenant A2A (Agent2Agent) security gateway.
+//!
+//! # Life of a request
+//! `listener` accepts a connection and hands each request either to `discovery` (cards, key sets, health) or to
+//! [`pipeline`]: route → authenticate → authorise → audit slot → limit → decode → owner → guard in → forward →
+//! owner (new ids) → guard out → encode → record. Tenants, cards, keys and policies come from one immutable
+//! [`registry::Snapshot`]; the only other waits are named in `docs/life-of-a-request.md`.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`clock`] [`tasks`] | time and background tasks, both passed in |
+//! | [`registry`] | rows → compiled snapshot, kept fresh |
+
+pub mod clock;
+pub mod registry;
+pub mod tasks;

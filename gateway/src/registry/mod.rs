@@ -1,0 +1,284 @@
+//! The registry: everything the request path knows about tenants, compiled and held in memory.
+//!
+//! A [`Snapshot`] is immutable. A request takes one at its start ([`Registry::snapshot`]) and is judged by it to its
+//! end. `compile` turns rows into a [`TenantWorld`] and names every bad row; `refresh` replaces the worlds that the
+//! change list names. Every compiled credential, grant and card carries a cancellation token: when it disappears or
+//! loses its power, its token is cancelled and its open streams end.
+
+use crate::clock::Micros;
+use a2a::OperationKind;
+use arc_swap::ArcSwap;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// One consistent state of all tenants.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    /// The store's revision that this state reflects.
+    pub revision: i64,
+    /// Tenants by name.
+    pub tenants: HashMap<String, Arc<TenantWorld>>,
+    /// Credentials of all tenants by the SHA-256 of the whole key.
+    pub keys: HashMap<[u8; 32], Arc<Credential>>,
+}
+
+/// One tenant, compiled.
+#[derive(Debug)]
+pub struct TenantWorld {
+    /// The tenant's name, which is also its id.
+    pub name: String,
+    /// Cards by name; disabled and draft ones are not here.
+    pub cards: HashMap<String, Arc<Card>>,
+    /// The card that `GET /a2a/{tenant}/.well-known/agent-card.json` serves.
+    pub default_card: Option<String>,
+    /// Principals by id.
+    pub principals: HashMap<String, Arc<Principal>>,
+    /// Keys that sign cards, active first; all of them are published.
+    pub signers: Vec<Arc<CardSigner>>,
+    /// Cancelled when the tenant is disabled or removed.
+    pub cancelled: CancellationToken,
+}
+
+/// A key of the tenant's that signs cards.
+pub struct CardSigner {
+    /// The signing half; `None` for keys that are only published (next, retiring).
+    pub signing: Option<a2a::sign::SigningKey>,
+    /// The published half.
+    pub public: a2a::sign::jwks::PublicKey,
+}
+
+impl std::fmt::Debug for CardSigner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CardSigner").finish_non_exhaustive()
+    }
+}
+
+/// A card's routing facts. The document itself is not here: served bytes come from `discovery`'s cache over the store.
+#[derive(Debug)]
+pub struct Card {
+    /// `card-…`
+    pub id: String,
+    /// The tenant it belongs to.
+    pub tenant: String,
+    /// Its name in the URL.
+    pub name: String,
+    /// The store's version number of the document and settings.
+    pub version: i64,
+    /// Ours, or a remote agent we call (product.md D13a).
+    pub direction: Direction,
+    /// Who may read the card.
+    pub visibility: Visibility,
+    /// Where and how the agent is reached.
+    pub upstream: Upstream,
+    /// Whether a v1.0 body without a version header is accepted (D12).
+    pub version_mode: a2a::dialect::VersionMode,
+    /// Whether principals of the tenant share tasks (D5).
+    pub task_scope: TaskScope,
+    /// The tenant's floor and the one effective policy (D20), in this order; empty when there is none.
+    pub policies: Vec<Arc<guard::Pipeline>>,
+    /// How a guardrail block is answered (D10).
+    pub on_block: OnBlock,
+    /// What the agent's card says it can do.
+    pub streaming: bool,
+    /// Whether an extended card may be asked for.
+    pub extended_card: bool,
+    /// The principal that this agent itself is, when it calls others (delegation).
+    pub bound_principal: Option<String>,
+    /// Limits that differ from the node's.
+    pub limits: CardLimits,
+    /// Tags that grants can select (`tag:finance`).
+    pub tags: Vec<String>,
+    /// Cancelled when the card is disabled, removed, or its upstream changes.
+    pub cancelled: CancellationToken,
+}
+
+/// The agent behind a card.
+#[derive(Debug)]
+pub struct Upstream {
+    /// Interfaces in order of preference; never empty for a published card.
+    pub interfaces: Vec<Interface>,
+    /// The gateway's own credential towards the agent.
+    pub credential: UpstreamCredential,
+    /// `X-Brutor-*`, correlation id and traceparent are stamped.
+    pub stamp_headers: bool,
+}
+
+/// One URL of an agent and the dialect spoken there.
+#[derive(Debug)]
+pub struct Interface {
+    /// What is spoken.
+    pub dialect: a2a::Dialect,
+    /// Base URL, colon form, A2A tenant.
+    pub address: a2a::dialect::AgentAddress,
+}
+
+/// The gateway's credential towards an agent. Opened from the sealed column when the world is compiled.
+pub enum UpstreamCredential {
+    /// Nothing is sent.
+    None,
+    /// `Authorization: Bearer …`
+    Bearer(secrecy::SecretString),
+    /// A header of its own.
+    Header {
+        /// The header's name, lower case.
+        name: http::HeaderName,
+        /// Its value.
+        value: secrecy::SecretString,
+    },
+    /// `Authorization: Basic …`
+    Basic {
+        /// User name.
+        user: String,
+        /// Password.
+        password: secrecy::SecretString,
+    },
+}
+
+impl std::fmt::Debug for UpstreamCredential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Bearer(_) => "Bearer(…)",
+            Self::Header { .. } => "Header(…)",
+            Self::Basic { .. } => "Basic(…)",
+        })
+    }
+}
+
+/// Ours or remote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// An agent of ours: requests are `a2a_inbound`.
+    Inbound,
+    /// A remote agent that our agents call: requests are `a2a_outbound`.
+    Outbound,
+}
+
+/// Who may read a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visibility {
+    /// Everybody, without a credential.
+    Public,
+    /// Principals of the tenant.
+    Tenant,
+    /// Only principals with a grant.
+    Hidden,
+}
+
+/// Who sees a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskScope {
+    /// Its creator.
+    Principal,
+    /// Every principal of the tenant that may call the card.
+    Tenant,
+}
+
+/// How a guardrail block is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnBlock {
+    /// An error of protocol.md 3.4.
+    Error,
+    /// A legal task in state `REJECTED`.
+    RejectedTask,
+}
+
+/// Limits of one card; `None` takes the node's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CardLimits {
+    /// Largest request body in bytes.
+    pub request_bytes: Option<usize>,
+    /// Largest unary answer in bytes.
+    pub response_bytes: Option<usize>,
+    /// Longest wait for a unary answer.
+    pub unary: Option<Duration>,
+    /// Longest silence on a stream.
+    pub stream_idle: Option<Duration>,
+    /// Longest stream.
+    pub stream_total: Option<Duration>,
+}
+
+/// A credential that proves a principal.
+#[derive(Debug)]
+pub struct Credential {
+    /// `key-…`
+    pub key_id: String,
+    /// SHA-256 of the whole key, compared in constant time.
+    pub hash: [u8; 32],
+    /// Whom it proves.
+    pub principal: Arc<Principal>,
+    /// When it stops working.
+    pub expires_at: Option<Micros>,
+    /// Cancelled when it is revoked.
+    pub cancelled: CancellationToken,
+}
+
+/// Who calls, and what it may do.
+#[derive(Debug)]
+pub struct Principal {
+    /// `prn-…`
+    pub id: String,
+    /// The tenant it belongs to.
+    pub tenant: String,
+    /// Its name.
+    pub name: String,
+    /// What it may do.
+    pub grants: Vec<Arc<Grant>>,
+    /// Cancelled when it is disabled or removed.
+    pub cancelled: CancellationToken,
+}
+
+/// Cards and operations that a principal may use.
+#[derive(Debug)]
+pub struct Grant {
+    /// `grt-…`
+    pub id: String,
+    /// Which cards.
+    pub cards: Vec<CardSelector>,
+    /// Which operations.
+    pub operations: Vec<OperationKind>,
+    /// Calls per minute under this grant, all cards together.
+    pub per_minute: Option<u32>,
+    /// Calls in flight at once under this grant.
+    pub concurrent: Option<u32>,
+    /// Cancelled when it is withdrawn or changed.
+    pub cancelled: CancellationToken,
+}
+
+/// How a grant names cards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CardSelector {
+    /// Every card of the tenant (`*`).
+    Any,
+    /// One card by name.
+    Name(String),
+    /// Every card with this tag (`tag:finance`).
+    Tag(String),
+}
+
+/// The current snapshot, replaced as a whole.
+#[derive(Debug, Default)]
+pub struct Registry {
+    current: ArcSwap<Snapshot>,
+}
+
+impl Registry {
+    /// Starts with `first`.
+    #[must_use]
+    pub fn new(first: Snapshot) -> Self {
+        Self { current: ArcSwap::from_pointee(first) }
+    }
+
+    /// The state to judge one request by, from its start to its end.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// Puts `next` in place.
+    pub fn replace(&self, next: Snapshot) {
+        self.current.store(Arc::new(next));
+    }
+}
