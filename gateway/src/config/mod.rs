@@ -1,0 +1,394 @@
+//! The configuration: real types, parsed once, never wrong afterwards.
+//!
+//! `load` reads the file and the environment into [`raw::Raw`]; [`Settings`] is made of it and every problem is named
+//! with its key and where the value came from. Nothing else reads the environment. Secrets have no `Display`.
+
+pub mod gather;
+pub mod load;
+mod master_key;
+pub mod raw;
+mod settings;
+
+pub use load::Source;
+pub use master_key::{MasterKey, MasterKeys};
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use ipnet::IpNet;
+use secrecy::SecretString;
+
+/// Everything that is configured.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The listener for discovery and calls.
+    pub public: Public,
+    /// The listener for administration.
+    pub admin: Admin,
+    /// Where everything is stored.
+    pub store: Store,
+    /// The spool of audit records.
+    pub audit: Audit,
+    /// Sizes, counts and times.
+    pub limits: Limits,
+    /// Where the gateway may connect.
+    pub egress: Egress,
+    /// Names of headers and keys.
+    pub headers: Headers,
+    /// Logs.
+    pub telemetry: Telemetry,
+    /// The master keys.
+    pub secrets: MasterKeys,
+}
+
+impl Settings {
+    /// Options in force that trade safety for something else; they are logged, counted and shown by `/readyz`.
+    #[must_use]
+    pub fn relaxed(&self) -> Vec<&'static str> {
+        let mut relaxed = Vec::new();
+        if self.public.http_urls == HttpUrls::Anywhere {
+            relaxed.push("public.unsafe_http_urls");
+        }
+        if self.audit.fsync == Fsync::Interval {
+            relaxed.push("audit.fsync");
+        }
+        if self.audit.on_full == OnFull::Drop {
+            relaxed.push("audit.on_full");
+        }
+        relaxed
+    }
+}
+
+/// The listener for discovery and calls.
+#[derive(Clone, Debug)]
+pub struct Public {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The addresses by which callers reach the gateway; never empty, the first is the default.
+    pub urls: Vec<PublicUrl>,
+    /// Which plain-HTTP public URLs are accepted.
+    pub http_urls: HttpUrls,
+    /// Networks of reverse proxies whose forwarding headers are believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Which origins' scripts may read answers.
+    pub cors: CorsOrigins,
+    /// The card of `/.well-known/agent-card.json`.
+    pub default_card: Option<DefaultCard>,
+}
+
+/// Which plain-HTTP public URLs are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpUrls {
+    /// Only those of this machine.
+    Loopback,
+    /// All (`unsafe_http_urls`).
+    Anywhere,
+}
+
+/// One address by which callers reach the gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl {
+    text: String,
+    scheme: String,
+    authority: String,
+}
+
+impl PublicUrl {
+    /// Reads `https://host[:port][/path]`; a trailing slash is dropped.
+    ///
+    /// # Errors
+    /// What is wrong, for people.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let url = url::Url::parse(text).map_err(|_| "is no URL")?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("must begin with https:// or http://");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("must not hold a user name or password");
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err("must have neither query nor fragment");
+        }
+        let host = url.host_str().ok_or("has no host")?;
+        let authority = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let text = format!("{}://{authority}{}", url.scheme(), url.path().trim_end_matches('/'));
+        Ok(Self { text, scheme: url.scheme().to_owned(), authority })
+    }
+
+    /// The URL without a trailing slash.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// `http` or `https`.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// Host, and port where it is not the scheme's own.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Whether the host is this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        url::Url::parse(&self.text).is_ok_and(|url| match url.host() {
+            Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        })
+    }
+}
+
+/// Which origins' scripts may read answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CorsOrigins {
+    /// Every origin (`*`).
+    Any,
+    /// These; may be empty.
+    List(Vec<HeaderValue>),
+}
+
+/// The card that stands for the whole gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultCard {
+    /// Its tenant.
+    pub tenant: String,
+    /// Its name.
+    pub card: String,
+}
+
+/// The listener for administration.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Origins by which the admin page is reached, besides loopback.
+    pub origins: Vec<String>,
+    /// The file with the first administrator's token.
+    pub token_file: Option<PathBuf>,
+}
+
+/// Where everything is stored.
+#[derive(Clone, Debug)]
+pub struct Store {
+    /// The URL, which may hold a password.
+    pub url: SecretString,
+}
+
+/// The spool of audit records.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// When records are forced to disk.
+    pub fsync: Fsync,
+    /// What happens when nothing can be recorded.
+    pub on_full: OnFull,
+    /// When the opening record is on disk.
+    pub open: OpenRecord,
+    /// Size at which a segment is closed.
+    pub segment_bytes: u64,
+    /// Largest size of the spool.
+    pub max_bytes: u64,
+}
+
+/// When records are forced to disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fsync {
+    /// Before the answer ends.
+    Always,
+    /// Within a second.
+    Interval,
+}
+
+/// What happens when nothing can be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFull {
+    /// Calls are refused.
+    Reject,
+    /// Calls are served and the loss is counted.
+    Drop,
+}
+
+/// When the opening record is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenRecord {
+    /// While the agent works.
+    Overlap,
+    /// Before the agent is called.
+    BeforeForward,
+}
+
+/// Sizes, counts and times that protect the node and its tenants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// What a body, an answer and an event may be.
+    pub body: BodyLimits,
+    /// What a connection may do.
+    pub connection: ConnectionLimits,
+    /// What a call to an agent may take.
+    pub upstream: UpstreamLimits,
+    /// Most event streams open at once.
+    pub streams: usize,
+    /// Most requests in flight on the node.
+    pub requests_in_flight: usize,
+    /// Most requests in flight of one tenant.
+    pub requests_in_flight_per_tenant: usize,
+    /// Bytes of bodies held in memory on the node.
+    pub inflight_bytes: usize,
+    /// Bytes of bodies held in memory for one tenant.
+    pub inflight_bytes_per_tenant: usize,
+    /// Longest wait for the store when the owner of a task is recorded.
+    pub ownership_wait: Duration,
+    /// Texts larger than this are inspected off the reactor.
+    pub guard_inline_bytes: usize,
+    /// Longest wait for open requests when the process stops.
+    pub drain: Duration,
+    /// Memory for signed cards.
+    pub card_cache_bytes: usize,
+}
+
+/// What a body, an answer and an event may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Largest request body.
+    pub request_bytes: usize,
+    /// Largest unary answer.
+    pub response_bytes: usize,
+    /// Largest event or line of a stream.
+    pub event_bytes: usize,
+    /// Deepest nesting of JSON.
+    pub json_depth: usize,
+    /// Most values in a document.
+    pub json_nodes: usize,
+    /// Longest key in bytes.
+    pub json_key_bytes: usize,
+    /// Most parts in a message.
+    pub parts: usize,
+    /// Largest inline file after decoding.
+    pub inline_file_bytes: usize,
+    /// Bytes that must arrive within `floor_window`.
+    pub floor_bytes: usize,
+    /// The window of `floor_bytes`.
+    pub floor_window: Duration,
+}
+
+/// What a connection may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Longest request target.
+    pub url_bytes: usize,
+    /// Largest header section.
+    pub header_bytes: usize,
+    /// Most header fields.
+    pub header_fields: usize,
+    /// Longest wait for the first byte and for a whole head.
+    pub head_timeout: Duration,
+    /// Most connections to the public listener.
+    pub connections: usize,
+    /// Most connections of one principal.
+    pub per_principal: usize,
+    /// Most concurrent HTTP/2 streams.
+    pub h2_streams: u32,
+    /// HTTP/2 window of a stream.
+    pub h2_stream_window: u32,
+    /// HTTP/2 window of a connection.
+    pub h2_connection_window: u32,
+    /// HTTP/2 streams that may be reset.
+    pub h2_resets: usize,
+    /// Bytes of an answer that may wait for a slow reader.
+    pub send_buffer_bytes: usize,
+}
+
+/// What a call to an agent may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpstreamLimits {
+    /// Longest wait for a connection.
+    pub connect: Duration,
+    /// Longest wait for a unary answer.
+    pub unary: Duration,
+    /// Longest silence of a stream.
+    pub stream_idle: Duration,
+    /// Longest life of a stream.
+    pub stream_total: Duration,
+    /// How long idle connections are kept.
+    pub idle: Duration,
+    /// Largest fetched document.
+    pub fetch_bytes: usize,
+    /// Longest fetch.
+    pub fetch: Duration,
+}
+
+/// Where the gateway may connect.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Egress {
+    /// Private or plain-HTTP addresses that agents may have.
+    pub allow: Vec<String>,
+    /// The same for documents and webhooks.
+    pub fetch_allow: Vec<String>,
+}
+
+/// Names of headers and keys.
+#[derive(Clone, Debug)]
+pub struct Headers {
+    /// Prefix of stamped headers, lower case, ends in `-`.
+    pub prefix: String,
+    /// `{prefix}tenant-id`.
+    pub tenant_id: HeaderName,
+    /// Prefix of API keys.
+    pub key_prefix: String,
+}
+
+/// Logs.
+#[derive(Clone, Debug)]
+pub struct Telemetry {
+    /// How lines look.
+    pub format: LogFormat,
+    /// A level or a filter.
+    pub level: String,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One JSON object a line.
+    Json,
+    /// For people.
+    Pretty,
+}
+
+/// One thing that is wrong with the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where the value came from: a file, an environment variable or the defaults.
+    pub origin: String,
+    /// The key's path, such as `public.listen`; empty for the file as a whole.
+    pub key: String,
+    /// What is wrong and what to do.
+    pub problem: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.key.is_empty() {
+            return write!(f, "{}: {}", self.origin, self.problem);
+        }
+        write!(f, "{}: {}: {}", self.origin, self.key, self.problem)
+    }
+}
+
+/// Everything that is wrong with the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the configuration has {} problem(s):\n{}", .0.len(), .0.iter().map(|p| format!("  {p}")).collect::<Vec<_>>().join("\n"))]
+pub struct Problems(pub Vec<Problem>);
+
+#[cfg(test)]
+mod tests;
