@@ -9,8 +9,10 @@
 //! | module | what |
 //! |---|---|
 //! | [`clock`] [`tasks`] | time and background tasks, both passed in |
+//! | [`config`] | file and environment → settings |
 //! | [`registry`] | rows → compiled snapshot, kept fresh |
 
 pub mod clock;
+pub mod config;
 pub mod registry;
 pub mod tasks;

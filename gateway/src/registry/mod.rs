@@ -13,6 +13,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+/// Whether `name` can be a tenant's or a card's (lower case, digits, inner dashes, not one of our path words).
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    const RESERVED: [&str; 5] = ["v1", "tasks", "message", "card", "extendedagentcard"];
+    store::TenantId::new(name).is_some() && !RESERVED.contains(&name)
+}
+
 /// One consistent state of all tenants.
 #[derive(Debug, Default)]
 pub struct Snapshot {
@@ -43,8 +50,9 @@ pub struct TenantWorld {
 
 /// A key of the tenant's that signs cards.
 pub struct CardSigner {
-    /// The signing half; `None` for keys that are only published (next, retiring).
-    pub signing: Option<a2a::sign::SigningKey>,
+    /// The signing half, once for each public URL, in their order: the signed header names the key set by URL. Empty
+    /// for keys that are only published (next, retiring).
+    pub signing: Vec<a2a::sign::SigningKey>,
     /// The published half.
     pub public: a2a::sign::jwks::PublicKey,
 }
@@ -66,7 +74,7 @@ pub struct Card {
     pub name: String,
     /// The store's version number of the document and settings.
     pub version: i64,
-    /// Ours, or a remote agent we call (product.md D13a).
+    /// Ours, or a remote agent we call.
     pub direction: Direction,
     /// Who may read the card.
     pub visibility: Visibility,
