@@ -115,9 +115,8 @@ impl MasterKey {
         let mut key = Zeroizing::new([0_u8; 32]);
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"chancery");
         let pseudorandom = salt.extract(material);
-        let filled = pseudorandom
-            .expand(&[b"master key v1"], hkdf::HKDF_SHA256)
-            .and_then(|okm| okm.fill(key.as_mut_slice()));
+        let filled =
+            pseudorandom.expand(&[b"master key v1"], hkdf::HKDF_SHA256).and_then(|okm| okm.fill(key.as_mut_slice()));
         debug_assert!(filled.is_ok(), "32 bytes are one block of HKDF-SHA256");
         Self(key)
     }

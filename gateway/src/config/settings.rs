@@ -33,8 +33,7 @@ pub(super) fn settings(raw: &Raw, gather: &mut Gather) -> Option<Settings> {
 }
 
 fn public(raw: &raw::Public, gather: &mut Gather) -> Public {
-    let http_urls =
-        if raw.unsafe_http_urls.unwrap_or(false) { HttpUrls::Anywhere } else { HttpUrls::Loopback };
+    let http_urls = if raw.unsafe_http_urls.unwrap_or(false) { HttpUrls::Anywhere } else { HttpUrls::Loopback };
     Public {
         listen: gather.address("public.listen", raw.listen.as_ref()),
         urls: public_urls(raw.public_urls.as_deref().unwrap_or_default(), http_urls, gather),
@@ -58,10 +57,8 @@ fn public_urls(texts: &[String], http_urls: HttpUrls, gather: &mut Gather) -> Ve
     for text in texts {
         match PublicUrl::parse(text) {
             Err(problem) => gather.note(KEY, format!("{text:?} {problem}")),
-            Ok(url) if url.scheme() == "http" && !url.is_loopback() && http_urls == HttpUrls::Loopback => gather.note(
-                KEY,
-                format!("{text:?} is not encrypted; use https:// or set public.unsafe_http_urls = true"),
-            ),
+            Ok(url) if url.scheme() == "http" && !url.is_loopback() && http_urls == HttpUrls::Loopback => gather
+                .note(KEY, format!("{text:?} is not encrypted; use https:// or set public.unsafe_http_urls = true")),
             Ok(url) => urls.push(url),
         }
     }
@@ -166,8 +163,18 @@ fn audit(raw: &raw::Audit, gather: &mut Gather) -> Audit {
     }
     Audit {
         dir: PathBuf::from(dir),
-        fsync: gather.choice("audit.fsync", raw.fsync.as_ref(), ("always", Fsync::Always), ("interval", Fsync::Interval)),
-        on_full: gather.choice("audit.on_full", raw.on_full.as_ref(), ("reject", OnFull::Reject), ("drop", OnFull::Drop)),
+        fsync: gather.choice(
+            "audit.fsync",
+            raw.fsync.as_ref(),
+            ("always", Fsync::Always),
+            ("interval", Fsync::Interval),
+        ),
+        on_full: gather.choice(
+            "audit.on_full",
+            raw.on_full.as_ref(),
+            ("reject", OnFull::Reject),
+            ("drop", OnFull::Drop),
+        ),
         open: gather.choice(
             "audit.open",
             raw.open.as_ref(),
@@ -228,11 +235,7 @@ fn connection_limits(raw: &raw::Limits, gather: &mut Gather) -> ConnectionLimits
         header_fields: gather.count("limits.header_fields", raw.header_fields, 16..=1_000),
         head_timeout: gather.duration("limits.head_timeout", raw.head_timeout.as_ref()),
         connections: gather.count("limits.connections", raw.connections, 1..=MANY),
-        per_principal: gather.count(
-            "limits.connections_per_principal",
-            raw.connections_per_principal,
-            1..=MANY,
-        ),
+        per_principal: gather.count("limits.connections_per_principal", raw.connections_per_principal, 1..=MANY),
         h2_streams: narrow(gather.count("limits.h2_streams", raw.h2_streams, 1..=10_000)),
         h2_stream_window: narrow(gather.memory(
             "limits.h2_stream_window",
@@ -294,14 +297,20 @@ fn headers(raw: &raw::Headers, gather: &mut Gather) -> Headers {
         && prefix.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     let tenant_id = HeaderName::from_bytes(format!("{prefix}tenant-id").as_bytes());
     if !well_formed || tenant_id.is_err() {
-        gather.note("headers.prefix", format!("{prefix:?} must be lower-case letters, digits and dashes, and end in \"-\""));
+        gather.note(
+            "headers.prefix",
+            format!("{prefix:?} must be lower-case letters, digits and dashes, and end in \"-\""),
+        );
     }
     let key_prefix = Gather::text(raw.key_prefix.as_ref());
     let key_well_formed = (1..=32).contains(&key_prefix.len())
         && key_prefix.ends_with('_')
         && key_prefix.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !key_well_formed {
-        gather.note("headers.key_prefix", format!("{key_prefix:?} must be letters, digits and underscores, and end in \"_\""));
+        gather.note(
+            "headers.key_prefix",
+            format!("{key_prefix:?} must be letters, digits and underscores, and end in \"_\""),
+        );
     }
     Headers { prefix, tenant_id: tenant_id.unwrap_or(http::header::FROM), key_prefix }
 }
@@ -333,7 +342,9 @@ fn secrets(raw: &raw::Secrets, gather: &mut Gather) -> Option<MasterKeys> {
     let inline = Gather::optional(raw.master_key.as_ref());
     let file = Gather::optional(raw.master_key_file.as_ref());
     let current = match (inline, file) {
-        (Some(text), _) => MasterKey::parse(&text).map_err(|error| gather.note("secrets.master_key", error.to_string())),
+        (Some(text), _) => {
+            MasterKey::parse(&text).map_err(|error| gather.note("secrets.master_key", error.to_string()))
+        }
         (None, Some(path)) => MasterKey::read(path.as_ref())
             .map_err(|error| gather.note("secrets.master_key_file", format!("{path:?} {error}"))),
         (None, None) => {

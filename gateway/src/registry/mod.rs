@@ -64,7 +64,6 @@ impl std::fmt::Debug for CardSigner {
 }
 
 /// A card's routing facts. The document itself is not here: served bytes come from `discovery`'s cache over the store.
-#[derive(Debug)]
 pub struct Card {
     /// `card-…`
     pub id: String,
@@ -100,6 +99,17 @@ pub struct Card {
     pub tags: Vec<String>,
     /// Cancelled when the card is disabled, removed, or its upstream changes.
     pub cancelled: CancellationToken,
+}
+
+impl std::fmt::Debug for Card {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Card")
+            .field("id", &self.id)
+            .field("tenant", &self.tenant)
+            .field("name", &self.name)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The agent behind a card.
