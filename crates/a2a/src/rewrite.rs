@@ -4,7 +4,19 @@
 //! every address replaced by the gateway's. Never signs (that is [`sign`](crate::sign)), never resolves or fetches a
 //! URL.
 
-use json::Object;
+mod check;
+mod interfaces;
+mod publish;
+mod scheme;
+#[cfg(test)]
+mod tests;
+
+use json::{Json, Object};
+
+pub use interfaces::{generation, interfaces};
+pub use publish::publish;
+
+use crate::Version;
 
 /// A binding as cards spell it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,15 +29,6 @@ pub enum Binding {
     Grpc,
     /// Anything else, as it was written.
     Other(String),
-}
-
-/// A protocol version as far as cards tell them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ProtocolVersion {
-    /// `1.0` (any 1.x)
-    V10,
-    /// `0.3` (any 0.x from 0.3 on)
-    V03,
 }
 
 /// Which generations' members a card has.
@@ -58,7 +61,7 @@ pub struct Gateway {
     /// The one URL of the card at the gateway, without a trailing slash.
     pub url: String,
     /// What is served there; entries of 1.0 are listed before those of 0.3, else in this order.
-    pub interfaces: Vec<(Binding, ProtocolVersion)>,
+    pub interfaces: Vec<(Binding, Version)>,
     /// The ways to authenticate, each an alternative.
     pub security: Vec<Scheme>,
     /// What the gateway passes on; the card promises nothing else.
@@ -133,6 +136,12 @@ pub enum CardFault {
     /// A number that not every reader of JSON takes for the same value.
     #[error("is a number outside ±(2^53 − 1), which readers of JSON round differently")]
     NumberTooBig,
+    /// A requirement without a scope: pruning takes it away, so no signature covers it.
+    #[error("requires a scheme without naming a scope or role, which signatures do not cover")]
+    ScopelessRequirement,
+    /// One OAuth scheme with more than one flow.
+    #[error("has more than one OAuth flow; readers of A2A 1.0 take one or fail")]
+    SeveralFlows,
     /// Nested too deep.
     #[error("is nested deeper than {limit} levels")]
     TooDeep {
@@ -147,32 +156,70 @@ pub enum CardFault {
     },
 }
 
-/// The union card of `source` (an agent's or an administrator's card of either generation) behind the gateway:
-/// unsigned, pruned, every interface at `gateway.url`.
+/// The card as it may be served and signed: without `signatures`, pruned, `required: false` of extensions dropped,
+/// at least one capability said outright.
 ///
 /// # Errors
 /// Every [`Problem`] at once.
-pub fn publish(source: &Object, gateway: &Gateway) -> Result<Object, Vec<Problem>> {
-    let _ = (source, gateway);
-    todo!()
+pub(crate) fn tidy(card: &Object) -> Result<Object, Vec<Problem>> {
+    let mut problems = check::requirements(card);
+    let mut card = card.clone();
+    card.remove("signatures");
+    drop_false_required(&mut card);
+    prune(&mut card);
+    say_streaming(&mut card);
+    problems.extend(check::card(&card));
+    if problems.is_empty() { Ok(card) } else { Err(problems) }
 }
 
-/// Where the agent of this card listens, preferred first; the members of both generations are read.
-#[must_use]
-pub fn interfaces(card: &Object) -> Vec<Interface> {
-    let _ = card;
-    todo!()
+/// `required` has no presence: `false` and nothing are the same to a typed reader.
+fn drop_false_required(card: &mut Object) {
+    let capabilities = card.get_mut("capabilities").and_then(Json::as_object_mut);
+    let extensions = capabilities.and_then(|all| all.get_mut("extensions")).and_then(Json::as_array_mut);
+    for extension in extensions.into_iter().flatten().filter_map(Json::as_object_mut) {
+        if extension.get("required").and_then(Json::as_bool) == Some(false) {
+            extension.remove("required");
+        }
+    }
 }
 
-/// Which generations' members the card has; `None` if it names no address at all.
-#[must_use]
-pub fn generation(card: &Object) -> Option<Generation> {
-    let _ = card;
-    todo!()
+/// Capabilities without an explicit boolean are pruned by verifiers, and the card is then invalid.
+fn say_streaming(card: &mut Object) {
+    if !card.contains("capabilities") {
+        card.insert("capabilities", Object::new());
+    }
+    let Some(capabilities) = card.get_mut("capabilities").and_then(Json::as_object_mut) else { return };
+    let said = ["streaming", "pushNotifications", "extendedAgentCard"];
+    if !said.iter().any(|member| capabilities.get(member).and_then(Json::as_bool).is_some()) {
+        capabilities.insert("streaming", false);
+    }
 }
 
 /// Takes out `null`, `""`, `[]`, `{}` and whatever becomes empty by that, at any depth.
 pub fn prune(card: &mut Object) {
-    let _ = card;
-    todo!()
+    card.retain(|_, value| {
+        prune_value(value);
+        !is_empty(value)
+    });
+}
+
+fn prune_value(value: &mut Json) {
+    match value {
+        Json::Object(object) => prune(object),
+        Json::Array(elements) => elements.retain_mut(|element| {
+            prune_value(element);
+            !is_empty(element)
+        }),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
+}
+
+fn is_empty(value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::String(text) => text.is_empty(),
+        Json::Array(elements) => elements.is_empty(),
+        Json::Object(object) => object.is_empty(),
+        Json::Bool(_) | Json::Number(_) => false,
+    }
 }

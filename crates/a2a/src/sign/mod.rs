@@ -5,16 +5,18 @@
 //! verdict per signature. Never fetches a key (`jku` is written, and never followed), never trusts a card to name its
 //! own key.
 
+mod ascii;
 pub mod jwks;
-pub mod jws;
+mod jws;
+mod members;
 pub mod views;
 
 pub use jwks::PublicKey;
 pub use views::View;
 
-use json::Object;
+use json::{CanonicalError, Json, Limits, Object};
 
-use crate::rewrite::Problem;
+use crate::rewrite::{self, Problem};
 
 /// A private key with the name it signs under. `Debug` shows the name alone.
 pub struct SigningKey {
@@ -42,13 +44,12 @@ impl SigningKey {
     /// The public half, under the same name.
     #[must_use]
     pub fn public(&self) -> PublicKey {
-        todo!()
+        PublicKey::from_point(self.secret.verifying_key(), self.kid.clone())
     }
 }
 
 impl std::fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let _ = (&self.jku, &self.secret);
         f.debug_struct("SigningKey").field("kid", &self.kid).finish_non_exhaustive()
     }
 }
@@ -61,7 +62,7 @@ pub enum SignError {
     Card(Vec<Problem>),
     /// A view has no canonical form.
     #[error("the card has no canonical form")]
-    Canonical(#[from] json::CanonicalError),
+    Canonical(#[from] CanonicalError),
     /// Our own verifier refuses what was just signed.
     #[error("the self-check of the {0} view failed")]
     SelfCheck(View),
@@ -91,6 +92,12 @@ pub enum Refusal {
     /// The signature matches no view of this card.
     #[error("matches no view of this card")]
     NoMatch,
+    /// One of too many signatures.
+    #[error("only the first {limit} signatures of a card are looked at")]
+    TooMany {
+        /// The limit.
+        limit: usize,
+    },
     /// The key named is not among those given.
     #[error("key {kid:?} is not among the trusted keys")]
     UnknownKey {
@@ -111,13 +118,107 @@ pub enum Refusal {
 /// # Errors
 /// [`SignError`]; the card is then not fit to be served.
 pub fn sign(card: &Object, key: &SigningKey) -> Result<Object, SignError> {
-    let _ = (card, key);
-    todo!()
+    let mut card = rewrite::tidy(card).map_err(SignError::Card)?;
+    let views = signed_views(&card);
+    let mut payloads = Vec::with_capacity(views.len());
+    for view in views {
+        let payload = views::bytes(&card, *view)?;
+        if !payloads.contains(&payload) {
+            payloads.push(payload);
+        }
+    }
+    let entries: Vec<_> = payloads.iter().map(|payload| Json::Object(jws::sign(payload, key))).collect();
+    card.insert("signatures", entries);
+    self_check(&card, views, key)?;
+    Ok(card)
+}
+
+/// One entry of `signatures`: the signature of one view of the card as it stands.
+///
+/// # Errors
+/// [`CanonicalError`] if the view has no canonical form.
+pub fn sign_view(card: &Object, view: View, key: &SigningKey) -> Result<Object, CanonicalError> {
+    Ok(jws::sign(&views::bytes(card, view)?, key))
+}
+
+/// The views that readers of this card check, in the order in which their signatures are listed. Readers of 0.3 refuse
+/// a card without `url`, so there is nothing to sign for them.
+fn signed_views(card: &Object) -> &'static [View] {
+    if card.contains("url") { &[View::V1, View::Raw, View::V03] } else { &[View::V1, View::Raw] }
+}
+
+/// Reads the card as a client will and looks for a valid signature of each view.
+fn self_check(card: &Object, views: &[View], key: &SigningKey) -> Result<(), SignError> {
+    let served = json::write(&Json::Object(card.clone()));
+    let served = json::read(&served, &Limits::default()).unwrap_or_default();
+    let served = served.as_object().unwrap_or(card);
+    let public = key.public();
+    for view in views {
+        let payload = views::bytes(served, *view)?;
+        if !entries(served)
+            .iter()
+            .filter_map(|entry| jws::Entry::read(entry).ok())
+            .any(|entry| entry.kid == key.kid && public.verifies(&entry.signing_input(&payload), &entry.signature))
+        {
+            return Err(SignError::SelfCheck(*view));
+        }
+    }
+    Ok(())
 }
 
 /// One verdict per entry of `signatures`, in order. A card without signatures gives none.
 #[must_use]
 pub fn verify(card: &Object, keys: &[PublicKey]) -> Vec<SignatureVerdict> {
-    let _ = (card, keys);
-    todo!()
+    let payloads = Payloads::of(card);
+    let judged = entries(card).iter().enumerate().map(|(at, entry)| match jws::Entry::read(entry) {
+        Err((refusal, kid)) => SignatureVerdict { kid, outcome: Err(refusal) },
+        Ok(entry) if at >= MOST_SIGNATURES => {
+            SignatureVerdict { kid: Some(entry.kid), outcome: Err(Refusal::TooMany { limit: MOST_SIGNATURES }) }
+        }
+        Ok(entry) => {
+            let outcome = payloads.covered_by(&entry, keys);
+            SignatureVerdict { kid: Some(entry.kid), outcome }
+        }
+    });
+    judged.collect()
+}
+
+/// More than any honest card has; each costs a hash over every view.
+const MOST_SIGNATURES: usize = 16;
+
+fn entries(card: &Object) -> &[Json] {
+    card.get("signatures").and_then(Json::as_array).unwrap_or_default()
+}
+
+/// What a signature of this card may be over.
+struct Payloads {
+    views: Vec<(View, Vec<u8>)>,
+    optional_defaults_dropped: Option<Vec<u8>>,
+}
+
+impl Payloads {
+    /// A view without canonical bytes is covered by nothing.
+    fn of(card: &Object) -> Self {
+        let views = View::ALL.into_iter().filter_map(|view| Some((view, views::bytes(card, view).ok()?)));
+        Self { views: views.collect(), optional_defaults_dropped: views::bytes_without_explicit_defaults(card).ok() }
+    }
+
+    /// The first view that the signature covers.
+    fn covered_by(&self, entry: &jws::Entry<'_>, keys: &[PublicKey]) -> Result<View, Refusal> {
+        let keys: Vec<_> = keys.iter().filter(|key| key.kid() == entry.kid).collect();
+        if keys.is_empty() {
+            return Err(Refusal::UnknownKey { kid: entry.kid.clone() });
+        }
+        let covers = |payload: &[u8]| {
+            let input = entry.signing_input(payload);
+            keys.iter().any(|key| key.verifies(&input, &entry.signature))
+        };
+        if let Some((view, _)) = self.views.iter().find(|(_, payload)| covers(payload)) {
+            return Ok(*view);
+        }
+        if self.optional_defaults_dropped.as_deref().is_some_and(covers) {
+            return Err(Refusal::OptionalDefaultsDropped);
+        }
+        Err(Refusal::NoMatch)
+    }
 }
