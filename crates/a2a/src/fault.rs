@@ -3,12 +3,18 @@
 //! Takes and gives values only. Nothing outside this file knows a code, a status or a reason. Public texts come from
 //! whoever makes the [`Fault`]; this file never adds anything of an inner error.
 
-use json::Json;
+use json::{Json, Object};
 
 use crate::Version;
 
 /// The domain of reasons that A2A defines.
 pub const A2A_DOMAIN: &str = "a2a-protocol.org";
+
+/// The `@type` of the detail that names the reason.
+pub(crate) const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
+
+/// The longest text of an agent's error that is passed on, in bytes.
+const LONGEST_TEXT: usize = 1024;
 
 /// What went wrong, without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -298,6 +304,68 @@ impl Fault {
     #[must_use]
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(FaultKind::InvalidParams, message)
+    }
+}
+
+impl Fault {
+    /// An agent's own error; its text is kept short.
+    pub(crate) fn from_agent(kind: FaultKind, message: Option<&str>) -> Self {
+        let message = message.filter(|text| !text.is_empty()).unwrap_or_else(|| kind.text());
+        let mut end = message.len().min(LONGEST_TEXT);
+        while !message.is_char_boundary(end) {
+            end = end.saturating_sub(1);
+        }
+        Self::new(kind, message.get(..end).unwrap_or_default())
+    }
+
+    /// The typed details: the reason, then what the agent sent besides.
+    pub(crate) fn details(&self, own_domain: &str) -> Vec<Json> {
+        let mut details = Vec::new();
+        if let Some(reason) = self.kind.reason() {
+            let mut info = Object::from([
+                ("@type", Json::from(ERROR_INFO)),
+                ("reason", reason.into()),
+                ("domain", self.kind.domain(own_domain).into()),
+            ]);
+            if !self.metadata.is_empty() {
+                let facts = self.metadata.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+                info.insert("metadata", facts.collect::<Object>());
+            }
+            details.push(info.into());
+        }
+        match &self.data {
+            Some(Json::Array(more)) => {
+                details.extend(more.iter().filter(|detail| detail.get("@type").is_some()).cloned());
+            }
+            Some(_) | None => {}
+        }
+        details
+    }
+
+    /// Takes over an agent's typed details. An A2A reason names the kind, whatever the code or status said.
+    pub(crate) fn take_details(&mut self, details: &[Json]) {
+        let mut rest = Vec::new();
+        for detail in details {
+            let is_info = detail.get("@type").and_then(Json::as_str) == Some(ERROR_INFO);
+            let reason = detail.get("reason").and_then(Json::as_str).filter(|_| is_info);
+            let ours = detail.get("domain").and_then(Json::as_str) == Some(A2A_DOMAIN);
+            match reason.filter(|_| ours).and_then(FaultKind::from_a2a_reason) {
+                Some(kind) => {
+                    self.kind = if self.kind.reason() == kind.reason() { self.kind } else { kind };
+                    let facts = detail.get("metadata").and_then(Json::as_object);
+                    self.metadata.extend(
+                        facts
+                            .into_iter()
+                            .flat_map(Object::iter)
+                            .filter_map(|(key, value)| value.as_str().map(|value| (key.to_owned(), value.to_owned()))),
+                    );
+                }
+                None => rest.push(detail.clone()),
+            }
+        }
+        if !rest.is_empty() {
+            self.data = Some(Json::Array(rest));
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The eleven operations of A2A (specification 1.0 §3.1, §9.4).
 
+use crate::Version;
+
 /// What is asked for, without its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OperationKind {
@@ -71,5 +73,27 @@ impl OperationKind {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The JSON-RPC method in `version`; v0.3 cannot list tasks.
+    #[must_use]
+    pub const fn method(self, version: Version) -> Option<&'static str> {
+        let (v10, v03) = match self {
+            Self::SendMessage => ("SendMessage", Some("message/send")),
+            Self::SendStreamingMessage => ("SendStreamingMessage", Some("message/stream")),
+            Self::GetTask => ("GetTask", Some("tasks/get")),
+            Self::ListTasks => ("ListTasks", None),
+            Self::CancelTask => ("CancelTask", Some("tasks/cancel")),
+            Self::SubscribeToTask => ("SubscribeToTask", Some("tasks/resubscribe")),
+            Self::CreatePushConfig => ("CreateTaskPushNotificationConfig", Some("tasks/pushNotificationConfig/set")),
+            Self::GetPushConfig => ("GetTaskPushNotificationConfig", Some("tasks/pushNotificationConfig/get")),
+            Self::ListPushConfigs => ("ListTaskPushNotificationConfigs", Some("tasks/pushNotificationConfig/list")),
+            Self::DeletePushConfig => ("DeleteTaskPushNotificationConfig", Some("tasks/pushNotificationConfig/delete")),
+            Self::GetExtendedCard => ("GetExtendedAgentCard", Some("agent/getAuthenticatedExtendedCard")),
+        };
+        match version {
+            Version::V10 => Some(v10),
+            Version::V03 => v03,
+        }
     }
 }

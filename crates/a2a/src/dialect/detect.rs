@@ -3,6 +3,8 @@
 //! Path and body decide the parser, the header only confirms. Takes what stands in the head of the request; never
 //! reads a body.
 
+use crate::{Dialect, Fault, FaultKind, OperationKind, Target, Version, dialect::query};
+
 /// What the head of a request says, as far as dialects care.
 #[derive(Clone, Debug, Default)]
 pub struct RequestFacts<'a> {
@@ -22,4 +24,135 @@ pub enum VersionMode {
     Lenient,
     /// Refused, as the specification says.
     Strict,
+}
+
+/// What a request says about its version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// Nothing, or nothing but blanks.
+    Absent,
+    /// A version of ours.
+    Known(Version),
+    /// Another one, or no version at all.
+    Other,
+}
+
+impl RequestFacts<'_> {
+    /// The version that header and query name together.
+    ///
+    /// # Errors
+    /// Two headers, or header and query that disagree.
+    pub(crate) fn claim(&self) -> Result<Claim, Fault> {
+        let header = match self.versions.as_slice() {
+            [] => Claim::Absent,
+            [one] => Claim::read(one),
+            _ => return Err(Fault::new(FaultKind::AmbiguousRequest, "more than one A2A-Version header")),
+        };
+        let mut claim = header;
+        for value in query::values(self.query, "A2A-Version") {
+            match (claim, Claim::read(&value)) {
+                (known, Claim::Absent) => claim = known,
+                (Claim::Absent, asked) => claim = asked,
+                (known, asked) if known == asked => {}
+                _ => return Err(Fault::new(FaultKind::InvalidRequest, "two A2A versions in one request")),
+            }
+        }
+        Ok(claim)
+    }
+
+    /// The best guess at the dialect before the body is read.
+    pub(crate) fn guess(&self, target: &Target) -> Dialect {
+        let current = self.claim() == Ok(Claim::Known(Version::V10));
+        match target {
+            Target::Rpc if current => Dialect::J1,
+            Target::Rpc => Dialect::J3,
+            Target::Http { under_v1: false, .. } if !current && !self.says_a2a_json() => Dialect::PathRpc,
+            Target::Http { .. } | Target::Card => Dialect::R1,
+        }
+    }
+
+    fn says_a2a_json(&self) -> bool {
+        self.content_type.is_some_and(|value| essence(value) == "application/a2a+json")
+    }
+
+    /// Refuses a body that is not JSON by its header.
+    pub(crate) fn check_content_type(&self) -> Result<(), Fault> {
+        if self.content_type.is_some_and(is_json) { Ok(()) } else { Err(Fault::of(FaultKind::ContentTypeHeader)) }
+    }
+}
+
+impl Claim {
+    fn read(value: &str) -> Self {
+        let value = value.trim();
+        if value.is_empty() {
+            return Self::Absent;
+        }
+        let mut numbers = value.split('.').map(|number| {
+            let digits = !number.is_empty() && number.len() <= 4 && number.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| number.parse::<u16>().ok()).flatten()
+        });
+        let (major, minor, patch) = (numbers.next().flatten(), numbers.next(), numbers.next());
+        if matches!(minor, Some(None)) || matches!(patch, Some(None)) || numbers.next().is_some() {
+            return Self::Other;
+        }
+        match (major, minor.flatten()) {
+            (Some(1), _) => Self::Known(Version::V10),
+            (Some(0), Some(minor)) if minor >= 3 => Self::Known(Version::V03),
+            _ => Self::Other,
+        }
+    }
+
+    /// The policy of protocol 5.3 for a request whose shape is `shape`.
+    pub(crate) fn admit(self, shape: Version, mode: VersionMode) -> Result<(), Fault> {
+        match (shape, self) {
+            (Version::V10, Self::Known(Version::V10)) | (Version::V03, Self::Absent | Self::Known(Version::V03)) => {
+                Ok(())
+            }
+            (Version::V10, Self::Absent) if mode == VersionMode::Lenient => Ok(()),
+            (Version::V10, Self::Absent) => Err(unsupported("send the header A2A-Version: 1.0")),
+            (Version::V10, Self::Known(Version::V03)) => {
+                Err(unsupported("this is a request of A2A 1.0, but A2A-Version says 0.3"))
+            }
+            // What a v0.3 client understands (protocol 8 #3).
+            (Version::V03, Self::Known(Version::V10)) => {
+                Err(Fault::new(FaultKind::MethodNotFound, "this is a method of A2A 0.3, but A2A-Version says 1.0"))
+            }
+            (_, Self::Other) => Err(unsupported("this A2A version is not supported")),
+        }
+    }
+}
+
+/// [`FaultKind::VersionNotSupported`] with what is supported.
+pub(crate) fn unsupported(text: &str) -> Fault {
+    Fault::new(FaultKind::VersionNotSupported, text).with("supportedVersions", "0.3,1.0")
+}
+
+/// The media type without parameters, in lower case.
+pub(crate) fn essence(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// `application/json` and `application/*+json`.
+pub(crate) fn is_json(content_type: &str) -> bool {
+    let essence = essence(content_type);
+    essence.strip_prefix("application/").is_some_and(|subtype| {
+        subtype == "json" || (subtype.ends_with("+json") && subtype.len() > "+json".len() && !subtype.contains(','))
+    })
+}
+
+/// Whether the operation's path takes a body.
+pub(crate) const fn takes_body(kind: OperationKind) -> bool {
+    match kind {
+        OperationKind::SendMessage
+        | OperationKind::SendStreamingMessage
+        | OperationKind::CancelTask
+        | OperationKind::SubscribeToTask
+        | OperationKind::CreatePushConfig => true,
+        OperationKind::GetTask
+        | OperationKind::ListTasks
+        | OperationKind::GetPushConfig
+        | OperationKind::ListPushConfigs
+        | OperationKind::DeletePushConfig
+        | OperationKind::GetExtendedCard => false,
+    }
 }

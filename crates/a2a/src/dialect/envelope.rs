@@ -3,11 +3,17 @@
 //! Takes the target, the head and the body; gives the operation, the voice to answer in, then the call. Refuses
 //! everything that two readers might understand differently. Never guesses a version that was named.
 
-use json::Limits;
+use json::{Json, Limits, Object, ReadError};
 
 use crate::{
-    Call, Fault, OperationKind,
-    dialect::{RequestFacts, Target, VersionMode, Voice},
+    Call, Dialect, Fault, FaultKind, OperationKind, Version,
+    dialect::{
+        RequestFacts, Target, VersionMode, Voice,
+        detect::{self, Claim},
+        jsonrpc::{self, Request},
+        query, v03, v10,
+    },
+    shape,
 };
 
 /// A request whose operation is known and whose parameters are unread.
@@ -15,6 +21,18 @@ use crate::{
 pub struct Envelope {
     kind: OperationKind,
     voice: Voice,
+    /// The generation the parameters are written in.
+    version: Version,
+    params: Json,
+    query: Option<String>,
+    address: Address,
+}
+
+/// What the path says about the parameters.
+#[derive(Clone, Debug, Default)]
+struct Address {
+    task: Option<String>,
+    config: Option<String>,
 }
 
 /// A refusal, and the voice to tell it in.
@@ -31,7 +49,6 @@ impl Envelope {
     ///
     /// # Errors
     /// A [`Refusal`] in the sharpest voice known when it failed.
-    #[expect(clippy::todo, reason = "the interface lands before the body")]
     pub fn open(
         target: &Target,
         facts: &RequestFacts<'_>,
@@ -39,8 +56,38 @@ impl Envelope {
         body: &[u8],
         limits: &Limits,
     ) -> Result<Self, Box<Refusal>> {
-        let _ = (target, facts, mode, body, limits);
-        todo!()
+        let voice = Voice::detect(target, facts);
+        let refuse = |fault| Box::new(Refusal { voice: voice.clone(), fault });
+        let claim = facts.claim().map_err(refuse)?;
+        match target {
+            Target::Rpc => {
+                let body = read_body(facts, body, limits).map_err(refuse)?;
+                Self::rpc(body, claim, mode, voice)
+            }
+            Target::Http { operation, task, config, under_v1 } => {
+                if *under_v1 && claim != Claim::Known(Version::V10) {
+                    return Err(refuse(Fault::new(
+                        FaultKind::UnsupportedOperation,
+                        "HTTP+JSON of A2A 0.3 is not served here; use JSON-RPC at the agent's URL, or A2A-Version: 1.0",
+                    )));
+                }
+                let address = Address { task: task.clone(), config: config.clone() };
+                let body = if body.is_empty() || !detect::takes_body(*operation) {
+                    Json::Null
+                } else {
+                    read_body(facts, body, limits).map_err(refuse)?
+                };
+                let mut opened = if jsonrpc::is_envelope(&body) {
+                    Self::path_rpc(*operation, body, claim, mode, voice)?
+                } else {
+                    Self::bare(*operation, body, claim, mode, voice)?
+                };
+                opened.query = facts.query.map(str::to_owned);
+                opened.address = address;
+                Ok(opened)
+            }
+            Target::Card => Err(refuse(Fault::of(FaultKind::PathNotFound))),
+        }
     }
 
     /// What is asked for.
@@ -59,8 +106,242 @@ impl Envelope {
     ///
     /// # Errors
     /// The fault to answer with, in [`Envelope::voice`].
-    #[expect(clippy::todo, reason = "the interface lands before the body")]
     pub fn call(self) -> Result<Call, Fault> {
-        todo!()
+        let mut params = Request::object(self.params)?;
+        let origin = match self.version {
+            // Path RPC callers may write a configuration flat, as v1.0 does.
+            Version::V03 if self.kind == OperationKind::CreatePushConfig && params.contains("url") => Version::V10,
+            version => version,
+        };
+        match origin {
+            Version::V03 => v03::read_params(self.kind, &mut params),
+            Version::V10 => v10::read_params(self.kind, &mut params),
+        }
+        .map_err(|flaw| Fault::invalid_params(flaw.to_string()))?;
+        params.remove("tenant");
+        if let Some(Json::Object(inline)) = params
+            .get_mut("configuration")
+            .and_then(Json::as_object_mut)
+            .and_then(|it| it.get_mut("taskPushNotificationConfig"))
+        {
+            inline.remove("tenant");
+        }
+        if !detect::takes_body(self.kind) && (self.query.is_some() || self.address.task.is_some()) {
+            merge_query(&mut params, self.query.as_deref(), self.kind)?;
+        }
+        self.address.merge(&mut params, self.kind)?;
+        check(self.kind, &params, origin)?;
+        Ok(Call { kind: self.kind, params, origin })
     }
+
+    /// A JSON-RPC request at the agent's URL.
+    fn rpc(body: Json, claim: Claim, mode: VersionMode, mut voice: Voice) -> Result<Self, Box<Refusal>> {
+        let request = open_request(body, &mut voice)?;
+        let Some((kind, version)) = jsonrpc::operation(&request.method) else {
+            return Err(refusal(voice, Fault::of(FaultKind::MethodNotFound)));
+        };
+        voice.streaming = kind.is_streaming();
+        match claim.admit(version, mode) {
+            Ok(()) => Ok(Self::unread(kind, voice, version, request.params)),
+            Err(fault) => Err(refusal(voice, fault)),
+        }
+    }
+
+    /// A JSON-RPC request at the path of an operation, which it must name (D14).
+    fn path_rpc(
+        addressed: OperationKind,
+        body: Json,
+        claim: Claim,
+        mode: VersionMode,
+        mut voice: Voice,
+    ) -> Result<Self, Box<Refusal>> {
+        let request = open_request(body, &mut voice)?;
+        let version = match jsonrpc::operation(&request.method) {
+            Some((kind, version)) if kind == addressed => version,
+            Some(_) | None => {
+                let fault = Fault::new(FaultKind::InvalidRequest, "the method is not the one of this path");
+                return Err(refusal(voice, fault));
+            }
+        };
+        if version == Version::V03 {
+            voice.dialect = Dialect::PathRpc;
+        }
+        match claim.admit(version, mode) {
+            Ok(()) => Ok(Self::unread(addressed, voice, version, request.params)),
+            Err(fault) => Err(refusal(voice, fault)),
+        }
+    }
+
+    /// A request at the path of an operation whose body, if any, is the parameters themselves.
+    fn bare(
+        kind: OperationKind,
+        body: Json,
+        claim: Claim,
+        mode: VersionMode,
+        mut voice: Voice,
+    ) -> Result<Self, Box<Refusal>> {
+        let message = matches!(kind, OperationKind::SendMessage | OperationKind::SendStreamingMessage);
+        // Bare messages are v1.0 whoever sends them; of the rest, path RPC has the same paths and words.
+        let version = if message || voice.dialect == Dialect::R1 { Version::V10 } else { Version::V03 };
+        if message {
+            voice.dialect = Dialect::R1;
+            if body.get("params").is_some() {
+                return Err(refusal(
+                    voice,
+                    Fault::new(FaultKind::InvalidRequest, "params belong into a JSON-RPC request"),
+                ));
+            }
+        }
+        voice.enveloped = false;
+        let admitted = match body {
+            Json::Object(_) => claim.admit(version, mode),
+            Json::Null if !message => claim.admit(version, mode),
+            Json::Null => Err(Fault::of(FaultKind::Parse)),
+            Json::Array(_) => Err(Fault::new(FaultKind::InvalidRequest, "batches are not supported")),
+            Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+                Err(Fault::new(FaultKind::InvalidRequest, "a request is an object"))
+            }
+        };
+        match admitted {
+            Ok(()) => Ok(Self::unread(kind, voice, version, body)),
+            Err(fault) => Err(refusal(voice, fault)),
+        }
+    }
+
+    fn unread(kind: OperationKind, voice: Voice, version: Version, params: Json) -> Self {
+        Self { kind, voice, version, params, query: None, address: Address::default() }
+    }
+}
+
+impl Address {
+    /// Puts the ids of the path into the parameters; a body may repeat them, not contradict them.
+    fn merge(self, params: &mut Object, kind: OperationKind) -> Result<(), Fault> {
+        let task_member = match kind {
+            OperationKind::GetTask | OperationKind::CancelTask | OperationKind::SubscribeToTask => "id",
+            OperationKind::CreatePushConfig
+            | OperationKind::GetPushConfig
+            | OperationKind::ListPushConfigs
+            | OperationKind::DeletePushConfig => "taskId",
+            OperationKind::SendMessage
+            | OperationKind::SendStreamingMessage
+            | OperationKind::ListTasks
+            | OperationKind::GetExtendedCard => return Ok(()),
+        };
+        for (member, id) in [(task_member, self.task), ("id", self.config)] {
+            let Some(id) = id else { continue };
+            if params.str(member).is_some_and(|repeated| repeated != id) {
+                return Err(Fault::invalid_params(format!("{member}: is not the one of the path")));
+            }
+            params.insert(member, id);
+        }
+        Ok(())
+    }
+}
+
+fn refusal(voice: Voice, fault: Fault) -> Box<Refusal> {
+    Box::new(Refusal { voice, fault })
+}
+
+fn read_body(facts: &RequestFacts<'_>, body: &[u8], limits: &Limits) -> Result<Json, Fault> {
+    facts.check_content_type()?;
+    json::read(body, limits).map_err(|error| match error {
+        ReadError::Syntax { .. } => Fault::of(FaultKind::Parse),
+        ReadError::RepeatedKey => Fault::new(FaultKind::Parse, "a key occurs twice in one object"),
+        ReadError::TooDeep { .. }
+        | ReadError::TooManyNodes { .. }
+        | ReadError::KeyTooLong { .. }
+        | ReadError::NumberTooLong { .. } => Fault::invalid_params(error.to_string()),
+    })
+}
+
+/// Opens an envelope; the voice learns its id and, from the method's style, its generation.
+fn open_request(body: Json, voice: &mut Voice) -> Result<Request, Box<Refusal>> {
+    let opened = Request::open(body);
+    let (id, method) = match &opened {
+        Ok(request) => (request.id.clone(), Some(request.method.as_str())),
+        Err(unread) => (unread.id.clone(), unread.method.as_deref()),
+    };
+    voice.rpc_id = id;
+    voice.enveloped = true;
+    voice.dialect = match method {
+        Some(method) if method.contains('/') => Dialect::J3,
+        Some(method) if method.starts_with(|first: char| first.is_ascii_uppercase()) => Dialect::J1,
+        Some(_) | None if voice.dialect == Dialect::R1 => Dialect::J1,
+        Some(_) | None => voice.dialect,
+    };
+    opened.map_err(|unread| refusal(voice.clone(), unread.fault))
+}
+
+fn merge_query(params: &mut Object, query: Option<&str>, kind: OperationKind) -> Result<(), Fault> {
+    let mut asked = query::read(query, kind)?;
+    v10::read_params(kind, &mut asked).map_err(|flaw| Fault::invalid_params(flaw.to_string()))?;
+    asked.remove("tenant");
+    for (key, value) in asked {
+        params.insert(key, value);
+    }
+    Ok(())
+}
+
+/// What must be there, whatever the dialect.
+fn check(kind: OperationKind, params: &Object, origin: Version) -> Result<(), Fault> {
+    let missing = |member: &str| Fault::invalid_params(format!("{member}: is missing"));
+    match kind {
+        OperationKind::SendMessage | OperationKind::SendStreamingMessage => {
+            let message = params.get("message").and_then(Json::as_object).ok_or_else(|| missing("message"))?;
+            if !message.contains("role") {
+                return Err(missing("role"));
+            }
+            if message.get("parts").and_then(Json::as_array).is_none_or(<[Json]>::is_empty) {
+                return Err(missing("parts"));
+            }
+            let references = message.get("referenceTaskIds").and_then(Json::as_array).unwrap_or_default();
+            message.str("taskId").map_or(Ok(()), lookup_id)?;
+            references.iter().filter_map(Json::as_str).try_for_each(lookup_id)
+        }
+        OperationKind::GetTask | OperationKind::CancelTask | OperationKind::SubscribeToTask => {
+            lookup_id(params.str("id").ok_or_else(|| missing("id"))?)
+        }
+        OperationKind::ListTasks => check_list(params),
+        OperationKind::CreatePushConfig => {
+            lookup_id(params.str("taskId").ok_or_else(|| missing("taskId"))?)?;
+            if !params.str("url").is_some_and(|url| !url.is_empty()) {
+                return Err(missing("url"));
+            }
+            match params.str("id") {
+                Some(id) if lookup_id(id).is_err() => {
+                    Err(Fault::invalid_params("id: only letters, digits and ._:- are taken, at most 128"))
+                }
+                Some(_) | None => Ok(()),
+            }
+        }
+        OperationKind::GetPushConfig | OperationKind::DeletePushConfig => {
+            lookup_id(params.str("taskId").ok_or_else(|| missing("taskId"))?)?;
+            match params.str("id") {
+                Some(id) => lookup_id(id),
+                // v0.3 may ask for the only configuration of a task.
+                None if origin == Version::V03 && kind == OperationKind::GetPushConfig => Ok(()),
+                None => Err(missing("id")),
+            }
+        }
+        OperationKind::ListPushConfigs => lookup_id(params.str("taskId").ok_or_else(|| missing("taskId"))?),
+        OperationKind::GetExtendedCard => Ok(()),
+    }
+}
+
+fn check_list(params: &Object) -> Result<(), Fault> {
+    let size = params.get("pageSize").and_then(shape::whole_number);
+    if size.is_some_and(|size| !(1..=100).contains(&size)) {
+        return Err(Fault::invalid_params("pageSize: is not between 1 and 100"));
+    }
+    if params.str("statusTimestampAfter").is_some_and(|time| !v10::is_timestamp(time)) {
+        return Err(Fault::invalid_params("statusTimestampAfter: is not an RFC 3339 time with a zone"));
+    }
+    Ok(())
+}
+
+/// Ids that can be looked up at all (threat model, Annex B); any other belongs to no task.
+fn lookup_id(id: &str) -> Result<(), Fault> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
+    let fits = (1..=128).contains(&id.len()) && id.bytes().all(plain) && id != "." && id != "..";
+    if fits { Ok(()) } else { Err(Fault::of(FaultKind::TaskNotFound)) }
 }

@@ -16,8 +16,14 @@
 pub mod answer;
 pub mod detect;
 pub mod envelope;
+mod http_json;
+mod jsonrpc;
+mod path_rpc;
+mod query;
 pub mod target;
 pub mod upstream;
+mod v03;
+mod v10;
 pub mod voice;
 
 pub use answer::{BadAnswer, Received, decode_answer, decode_event};

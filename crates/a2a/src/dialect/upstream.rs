@@ -4,7 +4,10 @@
 
 use http::Method;
 
-use crate::{Call, Fault, dialect::Dialect};
+use crate::{
+    Call, Dialect, Fault, FaultKind, OperationKind, Version,
+    dialect::{http_json, jsonrpc, path_rpc, v03, v10},
+};
 
 /// Where an agent listens, and its habits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +78,6 @@ pub struct Outgoing {
 ///
 /// # Errors
 /// A [`Fault`] for what the dialect cannot say.
-#[expect(clippy::todo, reason = "the interface lands before the body")]
 pub fn encode_call(
     dialect: Dialect,
     call: &Call,
@@ -83,6 +85,65 @@ pub fn encode_call(
     minted: Minted<'_>,
     subscribe: SubscribeVerb,
 ) -> Result<Outgoing, Fault> {
-    let _ = (dialect, call, address, minted, subscribe);
-    todo!()
+    let mut call = call.clone();
+    call.ensure_message_id(minted.message_id);
+    match dialect.version() {
+        Version::V10 => {
+            let unnamed = call.kind == OperationKind::GetPushConfig && call.config_id().is_none();
+            if unnamed {
+                return Err(Fault::invalid_params("id: is missing"));
+            }
+            v10::write_params(call.kind, &mut call.params, call.origin);
+            if let Some(tenant) = &address.tenant {
+                call.params.insert("tenant", tenant.as_str());
+            }
+        }
+        Version::V03 => v03::write_params(call.kind, &mut call.params, call.origin),
+    }
+    match dialect {
+        Dialect::J1 | Dialect::J3 => rpc(dialect, call, address, minted),
+        Dialect::R1 => http_json::encode(call, address, subscribe),
+        Dialect::PathRpc => path_rpc::encode(call, address, minted),
+    }
+}
+
+/// Everything to the interface's URL.
+fn rpc(dialect: Dialect, call: Call, address: &AgentAddress, minted: Minted<'_>) -> Result<Outgoing, Fault> {
+    let Some(method) = call.kind.method(dialect.version()) else {
+        return Err(Fault::of(FaultKind::UnsupportedOperation));
+    };
+    Ok(Outgoing {
+        method: Method::POST,
+        url: address.base.clone(),
+        headers: headers(dialect, call.kind, true),
+        body: Some(jsonrpc::write_request(minted.rpc_id, method, call.params)),
+    })
+}
+
+/// The headers that are the dialect's business. Agents compare `A2A-Version` exactly; v0.3 has none.
+pub(crate) fn headers(dialect: Dialect, kind: OperationKind, body: bool) -> Vec<(&'static str, &'static str)> {
+    let accept = match dialect {
+        _ if kind.is_streaming() => "text/event-stream",
+        Dialect::R1 => "application/a2a+json, application/json",
+        Dialect::J1 | Dialect::J3 | Dialect::PathRpc => "application/json",
+    };
+    let mut headers = vec![("accept", accept)];
+    if dialect.version() == Version::V10 {
+        headers.push(("a2a-version", Version::V10.name()));
+    }
+    if body {
+        // One agent refuses a2a+json on JSON-RPC, none refuses plain JSON (protocol 4.2).
+        headers.push(("content-type", "application/json"));
+    }
+    headers
+}
+
+impl Colon {
+    /// As it stands in a path.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Percent => "%3A",
+            Self::Literal => ":",
+        }
+    }
 }

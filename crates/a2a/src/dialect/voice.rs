@@ -1,10 +1,11 @@
 //! Answers, events and faults → the caller's wire. Total: there is nothing it cannot say.
 
-use json::Json;
+use json::{Json, Object};
 
 use crate::{
-    Answer, Event, Fault, OperationKind,
-    dialect::{Dialect, RequestFacts, Target},
+    Answer, Dialect, Event, Fault, OperationKind, Version,
+    dialect::{RequestFacts, Target, jsonrpc, v03, v10},
+    sse,
 };
 
 /// How to answer one caller.
@@ -31,45 +32,110 @@ pub struct Wire {
     pub body: Vec<u8>,
 }
 
+/// `Content-Type` of JSON-RPC answers.
+const JSON: &str = "application/json";
+/// `Content-Type` of HTTP+JSON answers.
+const A2A_JSON: &str = "application/a2a+json";
+/// `Content-Type` of streams.
+const EVENT_STREAM: &str = "text/event-stream";
+
 impl Voice {
     /// The best guess before the body is read, to refuse in.
     #[must_use]
-    #[expect(clippy::todo, reason = "the interface lands before the body")]
     pub fn detect(target: &Target, facts: &RequestFacts<'_>) -> Self {
-        let _ = (target, facts);
-        todo!()
+        let (streaming, enveloped) = match target {
+            Target::Rpc => (false, true),
+            Target::Http { operation, .. } => (
+                operation.is_streaming(),
+                matches!(operation, OperationKind::SendMessage | OperationKind::SendStreamingMessage),
+            ),
+            Target::Card => (false, false),
+        };
+        Self { dialect: facts.guess(target), rpc_id: Json::Null, streaming, enveloped }
     }
 
     /// The whole answer to a call that is no stream.
     #[must_use]
-    #[expect(clippy::todo, reason = "the interface lands before the body")]
     pub fn answer(&self, kind: OperationKind, answer: Answer) -> Wire {
-        let _ = (kind, answer);
-        todo!()
+        let result = match (self.dialect.version(), kind) {
+            (Version::V10, OperationKind::DeletePushConfig) if self.dialect == Dialect::R1 => Object::new().into(),
+            (_, OperationKind::DeletePushConfig) => Json::Null,
+            (Version::V03, _) => v03::write_result(kind, answer.body, answer.origin),
+            (Version::V10, _) => v10::write_result(kind, answer.body, answer.origin),
+        };
+        let (content_type, body) = match self.dialect {
+            Dialect::R1 => (A2A_JSON, json::write(&result)),
+            Dialect::PathRpc if !self.enveloped => (JSON, json::write(&result)),
+            Dialect::J1 | Dialect::J3 | Dialect::PathRpc => (JSON, jsonrpc::write_result(&self.rpc_id, result)),
+        };
+        Wire { status: 200, content_type, body }
     }
 
     /// One SSE frame.
     #[must_use]
-    #[expect(clippy::todo, reason = "the interface lands before the body")]
     pub fn event(&self, event: Event) -> Vec<u8> {
-        let _ = event;
-        todo!()
+        let kind = OperationKind::SendStreamingMessage;
+        let result = match self.dialect.version() {
+            Version::V03 => v03::write_result(kind, event.body, event.origin),
+            Version::V10 => v10::write_result(kind, event.body, event.origin),
+        };
+        let data = match self.dialect {
+            Dialect::R1 => json::write(&result),
+            Dialect::J1 | Dialect::J3 | Dialect::PathRpc => jsonrpc::write_result(&self.rpc_id, result),
+        };
+        frame(None, &data)
     }
 
     /// The whole answer that tells a fault before anything else was said. `own_domain` is the domain of reasons that
     /// A2A does not define.
     #[must_use]
-    #[expect(clippy::todo, reason = "the interface lands before the body")]
     pub fn fault(&self, fault: &Fault, own_domain: &str) -> Wire {
-        let _ = (fault, own_domain);
-        todo!()
+        let body = self.fault_body(fault, own_domain);
+        match self.dialect {
+            Dialect::R1 => Wire { status: fault.kind.http_status(), content_type: A2A_JSON, body },
+            // Clients of v0.3 lose a JSON error where they asked for a stream (protocol 3.3).
+            Dialect::J3 | Dialect::PathRpc if self.streaming && !fault.kind.needs_status() => {
+                Wire { status: 200, content_type: EVENT_STREAM, body: frame(None, &body) }
+            }
+            Dialect::PathRpc if !self.enveloped => Wire { status: fault.kind.http_status(), content_type: JSON, body },
+            Dialect::J1 | Dialect::J3 | Dialect::PathRpc => {
+                Wire { status: fault.kind.rpc_status(), content_type: JSON, body }
+            }
+        }
     }
 
     /// The `event: error` frame that ends a stream which has begun.
     #[must_use]
-    #[expect(clippy::todo, reason = "the interface lands before the body")]
     pub fn fault_event(&self, fault: &Fault, own_domain: &str) -> Vec<u8> {
-        let _ = (fault, own_domain);
-        todo!()
+        frame(Some("error"), &self.fault_body(fault, own_domain))
     }
+
+    fn fault_body(&self, fault: &Fault, own_domain: &str) -> Vec<u8> {
+        match self.dialect {
+            Dialect::R1 => status_object(fault, own_domain),
+            Dialect::J1 | Dialect::J3 | Dialect::PathRpc => {
+                jsonrpc::write_error(&self.rpc_id, fault, self.dialect.version(), own_domain)
+            }
+        }
+    }
+}
+
+/// `{"error":{"code":…,"status":…,"message":…,"details":[…]}}` (A2A 1.0 §11.6).
+fn status_object(fault: &Fault, own_domain: &str) -> Vec<u8> {
+    let mut error = Object::from([
+        ("code", Json::from(i64::from(fault.kind.http_status()))),
+        ("status", fault.kind.status_name().into()),
+        ("message", fault.message.as_str().into()),
+    ]);
+    let details = fault.details(own_domain);
+    if !details.is_empty() {
+        error.insert("details", details);
+    }
+    json::write(&Json::from([("error", error)]))
+}
+
+fn frame(name: Option<&str>, data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.len().saturating_add(32));
+    sse::write_event(name, data, &mut out);
+    out
 }
