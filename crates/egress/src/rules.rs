@@ -334,7 +334,7 @@ fn parse(text: &str) -> Result<Target, Denied> {
         return Err(Denied::always(Why::UserInfo));
     }
     let host = url.host().ok_or_else(malformed)?.to_owned();
-    let port = url.port().unwrap_or(scheme.default_port());
+    let port = url.port().unwrap_or_else(|| scheme.default_port());
     if port == 0 {
         return Err(Denied::always(Why::Port(0)));
     }

@@ -1,5 +1,8 @@
 //! The client against real sockets: bytes on the wire, names that lie, redirects, deadlines, TLS.
 
+#![expect(clippy::unwrap_used, reason = "test servers; the lint's exception covers test functions only")]
+#![expect(clippy::disallowed_methods, reason = "test servers live as long as the test's runtime")]
+
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,11 +1,18 @@
 //! Audit records and the sums of early refusals. Both arrive from a writer's spool, perhaps more than once and out of
 //! order: (writer, sequence) names a record, and an open one never replaces a closed one.
 
-use crate::{Result, Store, TenantId};
+use std::collections::BTreeMap;
+
+use sqlx::postgres::PgConnection;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::sql::Lane;
+use crate::text::clip;
+use crate::{Result, Store, TenantId, revision};
 
 row! {
     /// One exchange.
-    AuditRecord in AuditRecords {
+    pub AuditRecord in AuditRecords {
         /// The process that wrote it.
         writer: String,
         /// Its number there.
@@ -43,7 +50,7 @@ row! {
 
 row! {
     /// Refusals before a principal was proven, counted.
-    AuditSummary in AuditSummaries {
+    pub AuditSummary in AuditSummaries {
         /// The process that counted.
         writer: String,
         /// The tenant addressed; empty when none could be told.
@@ -87,12 +94,32 @@ pub struct AuditCursor {
 impl Store {
     /// Writes records, at most 500 in a transaction. Repeating it changes nothing; a closed record stays as it is.
     pub async fn append_audit(&self, records: &[AuditRecord]) -> Result<()> {
-        todo!()
+        let records = settle(records);
+        for batch in records.chunks(BATCH) {
+            let mut tx = self.begin_audit().await?;
+            match tx.lane() {
+                Lane::Pg(connection) => append_postgres(connection, batch).await?,
+                Lane::Lite(connection) => append_sqlite(connection, batch).await?,
+            }
+            tx.commit().await?;
+        }
+        Ok(())
     }
 
     /// Writes sums of refusals. Repeating it changes nothing: the greater count of a window stays.
     pub async fn append_audit_summaries(&self, summaries: &[AuditSummary]) -> Result<()> {
-        todo!()
+        let mut summaries: Vec<&AuditSummary> = summaries.iter().collect();
+        summaries.sort_by_key(|sum| (&sum.writer, &sum.tenant, &sum.reason, &sum.source, sum.window_start));
+        for batch in summaries.chunks(BATCH) {
+            let mut tx = self.begin_audit().await?;
+            for sum in batch {
+                let (writer, tenant) = (clip(&sum.writer), clip(&sum.tenant));
+                let (reason, source) = (clip(&sum.reason), clip(&sum.source));
+                x!(tx, SUM, &*writer, &*tenant, &*reason, &*source, sum.window_start, sum.count)?;
+            }
+            tx.commit().await?;
+        }
+        Ok(())
     }
 
     /// A tenant's records, newest first.
@@ -103,7 +130,27 @@ impl Store {
         after: Option<&AuditCursor>,
         limit: u32,
     ) -> Result<Vec<AuditRecord>> {
-        todo!()
+        let (at_open, writer, seq) = after.map_or((i64::MAX, "", 0), |at| (at.at_open, at.writer.as_str(), at.seq));
+        let (from, until) = (filter.from.unwrap_or(i64::MIN), filter.until.unwrap_or(i64::MAX));
+        let mut reader = self.audit_reader().await?;
+        q!(
+            reader,
+            AuditRecord,
+            QUERY,
+            tenant.as_str(),
+            from,
+            until,
+            filter.principal.as_deref(),
+            filter.card.as_deref(),
+            filter.operation.as_deref(),
+            filter.outcome.as_deref(),
+            filter.correlation_id.as_deref(),
+            filter.task_id.as_deref(),
+            at_open,
+            writer,
+            seq,
+            revision::limit(limit),
+        )
     }
 
     /// A tenant's sums of windows that began in `[from, until)`, newest first.
@@ -114,11 +161,140 @@ impl Store {
         until: i64,
         limit: u32,
     ) -> Result<Vec<AuditSummary>> {
-        todo!()
+        let mut reader = self.audit_reader().await?;
+        q!(reader, AuditSummary, SUMS, tenant.as_str(), from, until, revision::limit(limit))
     }
 
     /// The highest sequence stored of a writer: where shipping may go on.
     pub async fn audit_high_water(&self, writer: &str) -> Result<Option<i64>> {
-        todo!()
+        let mut reader = self.audit_reader().await?;
+        Ok(one!(reader, HighWater, HIGH_WATER, writer)?.and_then(|row| row.seq))
+    }
+}
+
+/// One record for each (writer, sequence), the closed one if there is one, in the order that every writer keeps.
+/// A statement can't touch a row twice, and two writers in different orders would wait for each other.
+fn settle(records: &[AuditRecord]) -> Vec<&AuditRecord> {
+    let mut settled: BTreeMap<(&str, i64), &AuditRecord> = BTreeMap::new();
+    for record in records {
+        settled
+            .entry((&record.writer, record.seq))
+            .and_modify(|kept| {
+                if kept.at_close.is_none() && record.at_close.is_some() {
+                    *kept = record;
+                }
+            })
+            .or_insert(record);
+    }
+    settled.into_values().collect()
+}
+
+/// One statement for the whole batch: each statement is a round trip.
+async fn append_postgres(connection: &mut PgConnection, batch: &[&AuditRecord]) -> Result<()> {
+    let text = |column: &dyn Fn(&AuditRecord) -> &str| {
+        batch.iter().map(|record| clip(column(record)).into_owned()).collect::<Vec<_>>()
+    };
+    let maybe = |column: &dyn Fn(&AuditRecord) -> Option<&str>| {
+        batch.iter().map(|record| column(record).map(|text| clip(text).into_owned())).collect::<Vec<_>>()
+    };
+    sqlx::query(PG_APPEND)
+        .bind(text(&|r| &r.writer))
+        .bind(batch.iter().map(|r| r.seq).collect::<Vec<_>>())
+        .bind(text(&|r| &r.tenant))
+        .bind(batch.iter().map(|r| r.at_open).collect::<Vec<_>>())
+        .bind(batch.iter().map(|r| r.at_close).collect::<Vec<_>>())
+        .bind(maybe(&|r| r.principal.as_deref()))
+        .bind(maybe(&|r| r.key_id.as_deref()))
+        .bind(maybe(&|r| r.card.as_deref()))
+        .bind(maybe(&|r| r.operation.as_deref()))
+        .bind(maybe(&|r| r.dialect.as_deref()))
+        .bind(text(&|r| &r.outcome))
+        .bind(maybe(&|r| r.fault.as_deref()))
+        .bind(batch.iter().map(|r| r.status).collect::<Vec<_>>())
+        .bind(text(&|r| &r.correlation_id))
+        .bind(maybe(&|r| r.task_id.as_deref()))
+        .bind(batch.iter().map(|r| r.document.as_slice()).collect::<Vec<_>>())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn append_sqlite(connection: &mut SqliteConnection, batch: &[&AuditRecord]) -> Result<()> {
+    for record in batch {
+        sqlx::query(LITE_APPEND)
+            .bind(clip(&record.writer))
+            .bind(record.seq)
+            .bind(clip(&record.tenant))
+            .bind(record.at_open)
+            .bind(record.at_close)
+            .bind(record.principal.as_deref().map(clip))
+            .bind(record.key_id.as_deref().map(clip))
+            .bind(record.card.as_deref().map(clip))
+            .bind(record.operation.as_deref().map(clip))
+            .bind(record.dialect.as_deref().map(clip))
+            .bind(clip(&record.outcome))
+            .bind(record.fault.as_deref().map(clip))
+            .bind(record.status)
+            .bind(clip(&record.correlation_id))
+            .bind(record.task_id.as_deref().map(clip))
+            .bind(record.document.as_slice())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+row! {
+    HighWater in AuditRecords {
+        seq: Option<i64>,
+    }
+}
+
+const BATCH: usize = 500;
+
+statements! {
+    both {
+        SUM = "INSERT INTO audit_summaries (writer, tenant, reason, source, window_start, count)
+            VALUES ($1, $2, $3, $4, $5, $6)
+            ON CONFLICT (writer, tenant, reason, source, window_start) DO UPDATE SET count = excluded.count
+            WHERE audit_summaries.count < excluded.count";
+        // A filter that is NULL holds for all. The comparison stands first, so that it gives the value its type.
+        QUERY = "SELECT writer, seq, tenant, at_open, at_close, principal, key_id, card,
+            operation, dialect, outcome, fault, status, correlation_id, task_id, document
+            FROM audit_records
+            WHERE tenant = $1 AND at_open >= $2 AND at_open < $3
+                AND (principal = $4 OR $4 IS NULL) AND (card = $5 OR $5 IS NULL)
+                AND (operation = $6 OR $6 IS NULL) AND (outcome = $7 OR $7 IS NULL)
+                AND (correlation_id = $8 OR $8 IS NULL) AND (task_id = $9 OR $9 IS NULL)
+                AND (at_open, writer, seq) < ($10, $11, $12)
+            ORDER BY at_open DESC, writer DESC, seq DESC LIMIT $13";
+        SUMS = "SELECT writer, tenant, reason, source, window_start, count FROM audit_summaries
+            WHERE tenant = $1 AND window_start >= $2 AND window_start < $3
+            ORDER BY window_start DESC, writer, reason, source LIMIT $4";
+        HIGH_WATER = "SELECT MAX(seq) AS seq FROM audit_records WHERE writer = $1";
+    }
+    postgres {
+        PG_APPEND = "INSERT INTO audit_records (writer, seq, tenant, at_open, at_close, principal, key_id, card,
+            operation, dialect, outcome, fault, status, correlation_id, task_id, document)
+            SELECT * FROM UNNEST($1::TEXT[], $2::BIGINT[], $3::TEXT[], $4::BIGINT[], $5::BIGINT[], $6::TEXT[],
+                $7::TEXT[], $8::TEXT[], $9::TEXT[], $10::TEXT[], $11::TEXT[],
+                $12::TEXT[], $13::BIGINT[], $14::TEXT[], $15::TEXT[], $16::BYTEA[])
+            ON CONFLICT (writer, seq) DO UPDATE SET
+                at_close = excluded.at_close, principal = excluded.principal, key_id = excluded.key_id,
+                card = excluded.card, operation = excluded.operation, dialect = excluded.dialect,
+                outcome = excluded.outcome, fault = excluded.fault, status = excluded.status,
+                correlation_id = excluded.correlation_id, task_id = excluded.task_id, document = excluded.document
+            WHERE audit_records.at_close IS NULL AND excluded.at_close IS NOT NULL";
+    }
+    sqlite {
+        LITE_APPEND = "INSERT INTO audit_records (writer, seq, tenant, at_open, at_close, principal, key_id, card,
+            operation, dialect, outcome, fault, status, correlation_id, task_id, document)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+            ON CONFLICT (writer, seq) DO UPDATE SET
+                at_close = excluded.at_close, principal = excluded.principal, key_id = excluded.key_id,
+                card = excluded.card, operation = excluded.operation, dialect = excluded.dialect,
+                outcome = excluded.outcome, fault = excluded.fault, status = excluded.status,
+                correlation_id = excluded.correlation_id, task_id = excluded.task_id, document = excluded.document
+            WHERE audit_records.at_close IS NULL AND excluded.at_close IS NOT NULL";
     }
 }

@@ -3,6 +3,8 @@
 
 use std::io;
 
+use sqlx::migrate::MigrateError;
+
 /// Tables that an error can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are the tables' names")]
@@ -26,7 +28,7 @@ pub enum Table {
 
 /// Why a store call failed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Error {
+pub enum StoreError {
     /// The row changed since the caller read it; `current` is its revision now.
     #[error("the row is at revision {current} now")]
     Conflict {
@@ -93,16 +95,51 @@ pub enum Cause {
     Tls,
 }
 
-impl From<sqlx::Error> for Error {
+impl StoreError {
+    /// Names the table if the database said that a unique column is taken.
+    pub(crate) fn or_taken(self, table: Table) -> Self {
+        match &self {
+            Self::Unavailable { cause: Cause::Code(code) } if UNIQUE.contains(&code.as_str()) => {
+                Self::NameTaken { table }
+            }
+            _ => self,
+        }
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the driver's enum is non-exhaustive")]
+impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         let cause = match &error {
-            sqlx::Error::Io(io) => Cause::Io(io.kind()),
-            sqlx::Error::Tls(_) => Cause::Tls,
-            sqlx::Error::PoolTimedOut => Cause::TimedOut,
-            sqlx::Error::PoolClosed => Cause::Closed,
+            sqlx::Error::Database(database) if database.code().as_deref() == Some(ZERO_CHARACTER) => {
+                return Self::InvalidText { column: "text" };
+            }
             sqlx::Error::Database(database) => Cause::Code(database.code().unwrap_or_default().into_owned()),
+            sqlx::Error::Io(io) => Cause::Io(io.kind()),
+            sqlx::Error::PoolClosed => Cause::Closed,
+            sqlx::Error::PoolTimedOut => Cause::TimedOut,
+            sqlx::Error::Tls(_) => Cause::Tls,
             _ => Cause::Protocol,
         };
         Self::Unavailable { cause }
     }
 }
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the driver's enum is non-exhaustive")]
+impl From<MigrateError> for StoreError {
+    fn from(error: MigrateError) -> Self {
+        match error {
+            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
+            MigrateError::VersionMissing(version)
+            | MigrateError::VersionMismatch(version)
+            | MigrateError::Dirty(version) => Self::ForeignMigration { version },
+            _ => Self::ForeignMigration { version: 0 },
+        }
+    }
+}
+
+/// PostgreSQL's character_not_in_repertoire: a zero character in a text.
+const ZERO_CHARACTER: &str = "22021";
+
+/// PostgreSQL's unique_violation; SQLite's CONSTRAINT_UNIQUE and CONSTRAINT_PRIMARYKEY.
+const UNIQUE: &[&str] = &["23505", "2067", "1555"];

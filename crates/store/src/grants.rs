@@ -1,10 +1,10 @@
 //! Grants: which principal may do what on which cards. The document says it; the store only keeps it.
 
-use crate::{IfMatch, Page, Result, Store, TenantId};
+use crate::{ChangeKind, IfMatch, Page, Result, Store, Table, TenantId, principals, text};
 
 row! {
     /// A grant.
-    GrantRow in Grants {
+    pub GrantRow in Grants {
         /// `grt-…`
         id: String,
         /// Owner.
@@ -37,7 +37,24 @@ pub struct NewGrant {
 impl Store {
     /// Makes a grant to a living principal; gives its revision.
     pub async fn create_grant(&self, tenant: &TenantId, grant: &NewGrant, now: i64) -> Result<i64> {
-        todo!()
+        text::key("id", &grant.id)?;
+        text::key("name", &grant.name)?;
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        change.living(Table::Principals, principals::LIVING, &grant.principal_id, IfMatch::Any).await?;
+        x!(
+            change,
+            CREATE,
+            tenant.as_str(),
+            grant.id.as_str(),
+            grant.name.as_str(),
+            grant.principal_id.as_str(),
+            grant.document.as_slice(),
+            now,
+            revision,
+        )
+        .map_err(|error| error.or_taken(Table::Grants))?;
+        change.commit(ChangeKind::Grant, &grant.id).await
     }
 
     /// Replaces a grant's document; gives its new revision. Whom it is for never changes.
@@ -49,26 +66,57 @@ impl Store {
         document: &[u8],
         now: i64,
     ) -> Result<i64> {
-        todo!()
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        let id = change.living(Table::Grants, FIND, name, expected).await?;
+        x!(change, UPDATE, tenant.as_str(), id.as_str(), document, now, revision)?;
+        change.commit(ChangeKind::Grant, &id).await
     }
 
     /// Leaves a tombstone; the name is free again.
     pub async fn delete_grant(&self, tenant: &TenantId, name: &str, expected: IfMatch, now: i64) -> Result<i64> {
-        todo!()
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        let id = change.living(Table::Grants, FIND, name, expected).await?;
+        x!(change, DELETE, tenant.as_str(), id.as_str(), now, revision)?;
+        change.commit(ChangeKind::Grant, &id).await
     }
 
     /// A living grant by name.
     pub async fn grant(&self, tenant: &TenantId, name: &str) -> Result<Option<GrantRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        one!(reader, GrantRow, BY_NAME, tenant.as_str(), name)
     }
 
     /// A living grant by id.
     pub async fn grant_by_id(&self, tenant: &TenantId, id: &str) -> Result<Option<GrantRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        one!(reader, GrantRow, BY_ID, tenant.as_str(), id)
     }
 
     /// Living grants by name.
     pub async fn grants(&self, tenant: &TenantId, page: Page<'_>) -> Result<Vec<GrantRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        q!(reader, GrantRow, LIST, tenant.as_str(), page.after, page.limit())
+    }
+}
+
+/// All of a tenant's grants, for `load_tenant`.
+pub(crate) const ALL: &str = "SELECT id, tenant, name, principal_id, document, created, updated, revision FROM grants
+    WHERE tenant = $1 AND deleted IS NULL ORDER BY name";
+
+statements! {
+    both {
+        CREATE = "INSERT INTO grants (tenant, id, name, principal_id, document, created, updated, revision)
+            VALUES ($1, $2, $3, $4, $5, $6, $6, $7)";
+        FIND = "SELECT id, revision FROM grants WHERE tenant = $1 AND name = $2 AND deleted IS NULL";
+        UPDATE = "UPDATE grants SET document = $3, updated = $4, revision = $5 WHERE tenant = $1 AND id = $2";
+        DELETE = "UPDATE grants SET deleted = $3, updated = $3, revision = $4 WHERE tenant = $1 AND id = $2";
+        BY_NAME = "SELECT id, tenant, name, principal_id, document, created, updated, revision FROM grants
+            WHERE tenant = $1 AND name = $2 AND deleted IS NULL";
+        BY_ID = "SELECT id, tenant, name, principal_id, document, created, updated, revision FROM grants
+            WHERE tenant = $1 AND id = $2 AND deleted IS NULL";
+        LIST = "SELECT id, tenant, name, principal_id, document, created, updated, revision FROM grants
+            WHERE tenant = $1 AND name > $2 AND deleted IS NULL ORDER BY name LIMIT $3";
     }
 }

@@ -1,10 +1,11 @@
 //! API keys: only their digests. A revoked key stays as a row, so that old records can name it.
 
-use crate::{Page, Result, Store, TenantId};
+use crate::open::Durability;
+use crate::{ChangeKind, IfMatch, Page, Result, Store, Table, TenantId, principals, text};
 
 row! {
     /// An API key, without the key.
-    KeyRow in Keys {
+    pub KeyRow in Keys {
         /// `key-…`
         id: String,
         /// Owner.
@@ -56,31 +57,96 @@ pub struct KeyUse {
 impl Store {
     /// Makes a key of a living principal; gives its revision.
     pub async fn create_key(&self, tenant: &TenantId, key: &NewKey, now: i64) -> Result<i64> {
-        todo!()
+        text::key("id", &key.id)?;
+        text::free("label", &key.label)?;
+        text::free("hint", &key.hint)?;
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        change.living(Table::Principals, principals::LIVING, &key.principal_id, IfMatch::Any).await?;
+        x!(
+            change,
+            CREATE,
+            tenant.as_str(),
+            key.id.as_str(),
+            key.principal_id.as_str(),
+            key.label.as_str(),
+            key.hash.as_slice(),
+            key.hint.as_str(),
+            now,
+            key.expires,
+            revision,
+        )
+        .map_err(|error| error.or_taken(Table::Keys))?;
+        change.commit(ChangeKind::Key, &key.id).await
     }
 
     /// Revokes a key; gives its new revision. Revoking twice keeps the first time and is no error.
     pub async fn revoke_key(&self, tenant: &TenantId, id: &str, now: i64) -> Result<i64> {
-        todo!()
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        let id = change.living(Table::Keys, FIND, id, IfMatch::Any).await?;
+        x!(change, REVOKE, tenant.as_str(), id.as_str(), now, revision)?;
+        change.commit(ChangeKind::Key, &id).await
     }
 
     /// Sets or removes the time from which a key is refused; gives its new revision.
     pub async fn set_key_expiry(&self, tenant: &TenantId, id: &str, expires: Option<i64>) -> Result<i64> {
-        todo!()
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        let id = change.living(Table::Keys, FIND, id, IfMatch::Any).await?;
+        x!(change, SET_EXPIRY, tenant.as_str(), id.as_str(), expires, revision)?;
+        change.commit(ChangeKind::Key, &id).await
     }
 
     /// A key by id, revoked or not.
     pub async fn key(&self, tenant: &TenantId, id: &str) -> Result<Option<KeyRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        one!(reader, KeyRow, BY_ID, tenant.as_str(), id)
     }
 
     /// Keys by id, revoked or not.
     pub async fn keys(&self, tenant: &TenantId, page: Page<'_>) -> Result<Vec<KeyRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        q!(reader, KeyRow, LIST, tenant.as_str(), page.after, page.limit())
     }
 
     /// Notes when keys were last used, in one transaction. No change of the registry; never moves a time back.
     pub async fn touch_keys(&self, uses: &[KeyUse]) -> Result<()> {
-        todo!()
+        let mut uses: Vec<&KeyUse> = uses.iter().collect();
+        // One order for everybody, so that two replicas never wait for each other.
+        uses.sort_by(|a, b| (&a.tenant, &a.id).cmp(&(&b.tenant, &b.id)));
+        for batch in uses.chunks(TOUCH_BATCH) {
+            let mut tx = self.begin(Durability::Written).await?;
+            for used in batch {
+                x!(tx, TOUCH, used.tenant.as_str(), used.id.as_str(), used.at)?;
+            }
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+}
+
+const TOUCH_BATCH: usize = 500;
+
+/// All of a tenant's keys that are not revoked, for `load_tenant`.
+pub(crate) const ALL: &str = "SELECT id, tenant, principal_id, label, hash, hint, created, expires, revoked, last_used,
+                revision
+    FROM keys WHERE tenant = $1 AND revoked IS NULL ORDER BY id";
+
+statements! {
+    both {
+        CREATE = "INSERT INTO keys (tenant, id, principal_id, label, hash, hint, created, expires, revision)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        FIND = "SELECT id, revision FROM keys WHERE tenant = $1 AND id = $2";
+        REVOKE = "UPDATE keys SET revoked = COALESCE(revoked, $3), revision = $4 WHERE tenant = $1 AND id = $2";
+        SET_EXPIRY = "UPDATE keys SET expires = $3, revision = $4 WHERE tenant = $1 AND id = $2";
+        BY_ID = "SELECT id, tenant, principal_id, label, hash, hint, created, expires, revoked, last_used,
+                revision
+            FROM keys WHERE tenant = $1 AND id = $2";
+        LIST = "SELECT id, tenant, principal_id, label, hash, hint, created, expires, revoked, last_used,
+                revision
+            FROM keys WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT $3";
+        TOUCH = "UPDATE keys SET last_used = $3
+            WHERE tenant = $1 AND id = $2 AND (last_used < $3 OR last_used IS NULL)";
     }
 }

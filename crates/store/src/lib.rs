@@ -12,7 +12,8 @@
 //!
 //! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `grants`, `policies`,
 //! `signing_keys` hold what administrators write; `tasks` who owns what; `audit` the records; `revision` the change
-//! list; `world` loads a whole tenant. `sql` and `word` are the macros that all of them use.
+//! list and `change` the transaction that writes it; `world` loads a whole tenant. `sql`, `word` and `text` serve
+//! all of them.
 
 #[macro_use]
 mod sql;
@@ -21,6 +22,7 @@ mod word;
 
 mod audit;
 mod cards;
+mod change;
 mod error;
 mod grants;
 mod keys;
@@ -32,11 +34,12 @@ mod signing_keys;
 mod tasks;
 mod tenant_id;
 mod tenants;
+mod text;
 mod world;
 
 pub use audit::{AuditCursor, AuditFilter, AuditRecord, AuditSummary};
 pub use cards::{CardEdit, CardFacts, CardRow, CardState, CardVersion, NewCard, TrustTier};
-pub use error::{Cause, Error, Table};
+pub use error::{Cause, StoreError as Error, Table};
 pub use grants::{GrantRow, NewGrant};
 pub use keys::{KeyRow, KeyUse, NewKey};
 pub use open::{Pools, Store};

@@ -1,6 +1,6 @@
 //! Principals: who calls. Deleting one revokes its keys and deletes its grants in the same transaction.
 
-use crate::{IfMatch, Page, Result, Store, TenantId};
+use crate::{ChangeKind, IfMatch, Page, Result, Store, Table, TenantId, text};
 
 word! {
     /// What a principal is.
@@ -26,7 +26,7 @@ word! {
 
 row! {
     /// A principal.
-    PrincipalRow in Principals {
+    pub PrincipalRow in Principals {
         /// `prn-…`
         id: String,
         /// Owner.
@@ -58,7 +58,23 @@ pub struct NewPrincipal {
 impl Store {
     /// Makes a principal; gives its revision.
     pub async fn create_principal(&self, tenant: &TenantId, principal: &NewPrincipal, now: i64) -> Result<i64> {
-        todo!()
+        text::key("id", &principal.id)?;
+        text::key("name", &principal.name)?;
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        x!(
+            change,
+            CREATE,
+            tenant.as_str(),
+            principal.id.as_str(),
+            principal.name.as_str(),
+            principal.kind.as_str(),
+            PrincipalState::Active.as_str(),
+            now,
+            revision,
+        )
+        .map_err(|error| error.or_taken(Table::Principals))?;
+        change.commit(ChangeKind::Principal, &principal.id).await
     }
 
     /// Enables or disables a principal; gives its new revision.
@@ -70,26 +86,74 @@ impl Store {
         state: PrincipalState,
         now: i64,
     ) -> Result<i64> {
-        todo!()
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        let id = change.living(Table::Principals, FIND, name, expected).await?;
+        x!(change, SET_STATE, tenant.as_str(), id.as_str(), state.as_str(), now, revision)?;
+        change.commit(ChangeKind::Principal, &id).await
     }
 
     /// Leaves a tombstone; revokes its keys and deletes its grants.
     pub async fn delete_principal(&self, tenant: &TenantId, name: &str, expected: IfMatch, now: i64) -> Result<i64> {
-        todo!()
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        let id = change.living(Table::Principals, FIND, name, expected).await?;
+        x!(change, NOTE_KEYS, tenant.as_str(), id.as_str(), revision)?;
+        x!(change, NOTE_GRANTS, tenant.as_str(), id.as_str(), revision)?;
+        x!(change, REVOKE_KEYS, tenant.as_str(), id.as_str(), now, revision)?;
+        x!(change, DELETE_GRANTS, tenant.as_str(), id.as_str(), now, revision)?;
+        x!(change, DELETE, tenant.as_str(), id.as_str(), now, revision)?;
+        change.commit(ChangeKind::Principal, &id).await
     }
 
     /// A living principal by name.
     pub async fn principal(&self, tenant: &TenantId, name: &str) -> Result<Option<PrincipalRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        one!(reader, PrincipalRow, BY_NAME, tenant.as_str(), name)
     }
 
     /// A living principal by id.
     pub async fn principal_by_id(&self, tenant: &TenantId, id: &str) -> Result<Option<PrincipalRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        one!(reader, PrincipalRow, BY_ID, tenant.as_str(), id)
     }
 
     /// Living principals by name.
     pub async fn principals(&self, tenant: &TenantId, page: Page<'_>) -> Result<Vec<PrincipalRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        q!(reader, PrincipalRow, LIST, tenant.as_str(), page.after, page.limit())
+    }
+}
+
+/// Whether a principal lives, for what belongs to it.
+pub(crate) const LIVING: &str = "SELECT id, revision FROM principals WHERE tenant = $1 AND id = $2 AND deleted IS NULL";
+
+/// All of a tenant's principals, for `load_tenant`.
+pub(crate) const ALL: &str = "SELECT id, tenant, name, kind, state, created, updated, revision FROM principals
+    WHERE tenant = $1 AND deleted IS NULL ORDER BY name";
+
+statements! {
+    both {
+        CREATE = "INSERT INTO principals (tenant, id, name, kind, state, created, updated, revision)
+            VALUES ($1, $2, $3, $4, $5, $6, $6, $7)";
+        FIND = "SELECT id, revision FROM principals WHERE tenant = $1 AND name = $2 AND deleted IS NULL";
+        SET_STATE = "UPDATE principals SET state = $3, updated = $4, revision = $5 WHERE tenant = $1 AND id = $2";
+        NOTE_KEYS = "INSERT INTO changes (revision, tenant, kind, id)
+            SELECT CAST($3 AS BIGINT), tenant, 'key', id FROM keys
+            WHERE tenant = $1 AND principal_id = $2 AND revoked IS NULL";
+        NOTE_GRANTS = "INSERT INTO changes (revision, tenant, kind, id)
+            SELECT CAST($3 AS BIGINT), tenant, 'grant', id FROM grants
+            WHERE tenant = $1 AND principal_id = $2 AND deleted IS NULL";
+        REVOKE_KEYS = "UPDATE keys SET revoked = $3, revision = $4
+            WHERE tenant = $1 AND principal_id = $2 AND revoked IS NULL";
+        DELETE_GRANTS = "UPDATE grants SET deleted = $3, updated = $3, revision = $4
+            WHERE tenant = $1 AND principal_id = $2 AND deleted IS NULL";
+        DELETE = "UPDATE principals SET deleted = $3, updated = $3, revision = $4 WHERE tenant = $1 AND id = $2";
+        BY_NAME = "SELECT id, tenant, name, kind, state, created, updated, revision FROM principals
+            WHERE tenant = $1 AND name = $2 AND deleted IS NULL";
+        BY_ID = "SELECT id, tenant, name, kind, state, created, updated, revision FROM principals
+            WHERE tenant = $1 AND id = $2 AND deleted IS NULL";
+        LIST = "SELECT id, tenant, name, kind, state, created, updated, revision FROM principals
+            WHERE tenant = $1 AND name > $2 AND deleted IS NULL ORDER BY name LIMIT $3";
     }
 }

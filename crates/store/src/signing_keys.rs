@@ -1,6 +1,6 @@
 //! Signing keys, each for one purpose. The private half arrives sealed; a key that is gone keeps only its public half.
 
-use crate::{Page, Result, Store, TenantId};
+use crate::{ChangeKind, IfMatch, Page, Result, Store, Table, TenantId, text};
 
 word! {
     /// What a key signs (and nothing else).
@@ -32,7 +32,7 @@ word! {
 
 row! {
     /// A signing key.
-    SigningKeyRow in SigningKeys {
+    pub SigningKeyRow in SigningKeys {
         /// Its id.
         id: String,
         /// Owner.
@@ -73,7 +73,25 @@ pub struct NewSigningKey {
 impl Store {
     /// Makes a signing key; gives its revision.
     pub async fn create_signing_key(&self, tenant: &TenantId, key: &NewSigningKey, now: i64) -> Result<i64> {
-        todo!()
+        text::key("id", &key.id)?;
+        text::key("kid", &key.kid)?;
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        x!(
+            change,
+            CREATE,
+            tenant.as_str(),
+            key.id.as_str(),
+            key.kid.as_str(),
+            key.purpose.as_str(),
+            key.public.as_slice(),
+            key.sealed_private.as_slice(),
+            now,
+            revision,
+        )
+        .map_err(|error| error.or_taken(Table::SigningKeys))?;
+        x!(change, SET_STATE, tenant.as_str(), key.id.as_str(), key.state.as_str(), now, revision)?;
+        change.commit(ChangeKind::SigningKey, &key.id).await
     }
 
     /// Moves a key through its life and notes when; `Gone` erases the private half. Gives its new revision.
@@ -84,16 +102,47 @@ impl Store {
         state: SigningKeyState,
         now: i64,
     ) -> Result<i64> {
-        todo!()
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        let id = change.living(Table::SigningKeys, FIND, id, IfMatch::Any).await?;
+        x!(change, SET_STATE, tenant.as_str(), id.as_str(), state.as_str(), now, revision)?;
+        change.commit(ChangeKind::SigningKey, &id).await
     }
 
     /// A signing key by id.
     pub async fn signing_key(&self, tenant: &TenantId, id: &str) -> Result<Option<SigningKeyRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        one!(reader, SigningKeyRow, BY_ID, tenant.as_str(), id)
     }
 
     /// Signing keys by id, gone ones too.
     pub async fn signing_keys(&self, tenant: &TenantId, page: Page<'_>) -> Result<Vec<SigningKeyRow>> {
-        todo!()
+        let mut reader = self.reader().await?;
+        q!(reader, SigningKeyRow, LIST, tenant.as_str(), page.after, page.limit())
+    }
+}
+
+/// All of a tenant's signing keys that are not gone, for `load_tenant`.
+pub(crate) const ALL: &str =
+    "SELECT id, tenant, kid, purpose, public, sealed_private, state, created, activated, retired,
+                revision
+    FROM signing_keys WHERE tenant = $1 AND state <> 'gone' ORDER BY id";
+
+statements! {
+    both {
+        CREATE = "INSERT INTO signing_keys (tenant, id, kid, purpose, public, sealed_private, state, created, revision)
+            VALUES ($1, $2, $3, $4, $5, $6, 'next', $7, $8)";
+        FIND = "SELECT id, revision FROM signing_keys WHERE tenant = $1 AND id = $2";
+        SET_STATE = "UPDATE signing_keys SET state = $3, revision = $5,
+                activated = CASE WHEN $3 = 'active' THEN COALESCE(activated, $4) ELSE activated END,
+                retired = CASE WHEN $3 IN ('retiring', 'gone') THEN COALESCE(retired, $4) ELSE NULL END,
+                sealed_private = CASE WHEN $3 = 'gone' THEN NULL ELSE sealed_private END
+            WHERE tenant = $1 AND id = $2";
+        BY_ID = "SELECT id, tenant, kid, purpose, public, sealed_private, state, created, activated, retired,
+                revision
+            FROM signing_keys WHERE tenant = $1 AND id = $2";
+        LIST = "SELECT id, tenant, kid, purpose, public, sealed_private, state, created, activated, retired,
+                revision
+            FROM signing_keys WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT $3";
     }
 }

@@ -7,9 +7,9 @@ use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
 use sqlx::{Row, Transaction};
 
 use crate::Result;
-use crate::error::{Error, Table};
+use crate::error::{StoreError as Error, Table};
 
-/// Runs a query on a [`Reader`] or [`Tx`] and gives all rows.
+/// Runs a query on a [`Session`] or [`Tx`] and gives all rows.
 macro_rules! q {
     ($on:expr, $row:ty, $sql:expr $(, $arg:expr)* $(,)?) => {
         match $on.lane() {
@@ -23,7 +23,14 @@ macro_rules! q {
     };
 }
 
-/// Runs a statement on a [`Tx`] or [`Reader`] and gives the number of rows it touched.
+/// Like [`q!`], but gives the first row.
+macro_rules! one {
+    ($($arg:tt)*) => {
+        q!($($arg)*).map(|rows| rows.into_iter().next())
+    };
+}
+
+/// Runs a statement on a [`Tx`] or [`Session`] and gives the number of rows it touched.
 macro_rules! x {
     ($on:expr, $sql:expr $(, $arg:expr)* $(,)?) => {
         match $on.lane() {
@@ -37,11 +44,11 @@ macro_rules! x {
 
 /// Declares a row: the struct, and how it is read from either database. The first column selected must be its id.
 macro_rules! row {
-    ($(#[$meta:meta])* $name:ident in $table:ident { $($(#[$fmeta:meta])* $field:ident: $ty:ty,)+ }) => {
+    ($(#[$meta:meta])* $vis:vis $name:ident in $table:ident { $($(#[$fmeta:meta])* $field:ident: $ty:ty,)+ }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub struct $name {
-            $($(#[$fmeta])* pub $field: $ty,)+
+        $vis struct $name {
+            $($(#[$fmeta])* $vis $field: $ty,)+
         }
 
         impl $crate::sql::Stored for $name {
@@ -56,6 +63,32 @@ macro_rules! row {
             }
         }
     };
+}
+
+/// Declares a file's statements: constants, and for the tests a list of them. `both` run on either database.
+macro_rules! statements {
+    (both { $($both:ident = $both_sql:expr;)* }
+     $(postgres { $($pg:ident = $pg_sql:expr;)* })?
+     $(sqlite { $($lite:ident = $lite_sql:expr;)* })?) => {
+        $(const $both: &str = $both_sql;)*
+        $($(const $pg: &str = $pg_sql;)*)?
+        $($(const $lite: &str = $lite_sql;)*)?
+
+        #[cfg(test)]
+        pub(crate) const STATEMENTS: $crate::sql::Statements = $crate::sql::Statements {
+            both: &[$((stringify!($both), $both)),*],
+            postgres: &[$($((stringify!($pg), $pg)),*)?],
+            sqlite: &[$($((stringify!($lite), $lite)),*)?],
+        };
+    };
+}
+
+/// A file's statements by name.
+#[cfg(test)]
+pub(crate) struct Statements {
+    pub(crate) both: &'static [(&'static str, &'static str)],
+    pub(crate) postgres: &'static [(&'static str, &'static str)],
+    pub(crate) sqlite: &'static [(&'static str, &'static str)],
 }
 
 /// Something that can be read from one row.
@@ -97,13 +130,22 @@ pub(crate) enum Lane<'c> {
     Lite(&'c mut SqliteConnection),
 }
 
+impl Lane<'_> {
+    pub(crate) fn lane(&mut self) -> Lane<'_> {
+        match self {
+            Self::Pg(c) => Lane::Pg(c),
+            Self::Lite(c) => Lane::Lite(c),
+        }
+    }
+}
+
 /// A connection for single statements.
-pub(crate) enum Reader {
+pub(crate) enum Session {
     Pg(PoolConnection<Postgres>),
     Lite(PoolConnection<Sqlite>),
 }
 
-impl Reader {
+impl Session {
     pub(crate) fn lane(&mut self) -> Lane<'_> {
         match self {
             Self::Pg(c) => Lane::Pg(c),

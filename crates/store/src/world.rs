@@ -1,6 +1,9 @@
 //! Everything of one tenant, as one consistent reading: what the registry compiles.
 
-use crate::{CardFacts, GrantRow, KeyRow, PolicyRow, PrincipalRow, Result, SigningKeyRow, Store, TenantId, TenantRow};
+use crate::{
+    CardFacts, Error, GrantRow, KeyRow, PolicyRow, PrincipalRow, Result, SigningKeyRow, Store, Table, TenantId,
+};
+use crate::{TenantRow, cards, grants, keys, policies, principals, signing_keys, tenants};
 
 /// A tenant and all its living rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +29,26 @@ pub struct TenantRows {
 impl Store {
     /// All of a living tenant in one transaction; `None` when there is none.
     pub async fn load_tenant(&self, tenant: &TenantId) -> Result<Option<TenantRows>> {
-        todo!()
+        let mut tx = self.begin_reading().await?;
+        let revision = one!(tx, i64, REVISION)?.ok_or(Error::Corrupt { table: Table::Revision, id: String::new() })?;
+        let Some(row) = one!(tx, TenantRow, tenants::ONE, tenant.as_str())? else { return Ok(None) };
+        let rows = TenantRows {
+            revision,
+            tenant: row,
+            cards: q!(tx, CardFacts, cards::ALL, tenant.as_str())?,
+            principals: q!(tx, PrincipalRow, principals::ALL, tenant.as_str())?,
+            keys: q!(tx, KeyRow, keys::ALL, tenant.as_str())?,
+            grants: q!(tx, GrantRow, grants::ALL, tenant.as_str())?,
+            policies: q!(tx, PolicyRow, policies::ALL, tenant.as_str())?,
+            signing_keys: q!(tx, SigningKeyRow, signing_keys::ALL, tenant.as_str())?,
+        };
+        tx.commit().await?;
+        Ok(Some(rows))
+    }
+}
+
+statements! {
+    both {
+        REVISION = "SELECT value FROM revision WHERE id = 1";
     }
 }
