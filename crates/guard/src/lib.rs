@@ -12,7 +12,8 @@
 //! | [`pipeline`] | run the detectors, the worst action wins |
 //! | [`stream`] | the same for text that arrives in events |
 //! | `detector` | what looks: words, patterns |
-//! | `scan`, `view`, `redact` | leaves and joined leaves, folding with offsets, replacing spans |
+//! | `scan`, `view` | one look at a tree: its leaves, and neighbouring leaves joined |
+//! | `normalise`, `redact`, `hash` | folding with offsets, replacing spans, the keyed hash of what matched |
 //!
 //! Invariants: a blocked tree is unchanged; a redacted tree has the same keys, lengths and types as before, and a second
 //! inspection finds nothing more to redact or block in it; shadow mode changes nothing; unknown members, detectors and
@@ -21,12 +22,20 @@
 //! Not yet: base64 (inline bytes, `data:` URLs) is not decoded, `on_unscannable` says what happens to it; text is not
 //! normalised beyond case and NFKC; a match spread over stream events is cut off, not redacted (see [`stream`]).
 
+#![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
+mod detector;
 pub mod finding;
+mod hash;
+mod normalise;
 pub mod pipeline;
 pub mod policy;
+mod redact;
+mod scan;
 pub mod stream;
 pub mod surface;
 pub mod verdict;
+mod view;
 
 pub use finding::{Action, Finding, Mode, Place};
 pub use pipeline::{Pipeline, inspect_all};

@@ -1,16 +1,97 @@
-//! A compiled policy, and how its detectors are run.
+//! A compiled policy, how its detectors are run, and how several policies become one verdict.
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use json::{Json, Path};
 
-use crate::policy::{Options, PolicyError};
+use crate::detector::Detector;
+use crate::finding::{Action, Finding, Mode, Place};
+use crate::hash::{MatchKey, hex};
+use crate::policy::{self, Options, PolicyError};
+use crate::redact::{self, Mark};
+use crate::scan::{Hit, scan};
 use crate::stream::Inspector;
 use crate::surface::Surface;
-use crate::verdict::Verdict;
+use crate::verdict::{Outcome, Verdict};
+
+/// What content is called that cannot be looked into.
+pub(crate) const UNSCANNABLE: &str = "unscannable";
+
+/// Longest pointer in a finding, in characters.
+const LONGEST_POINTER: usize = 512;
 
 /// A compiled policy.
-pub struct Pipeline {}
+pub struct Pipeline {
+    pub(crate) policy: Arc<str>,
+    pub(crate) version: i64,
+    pub(crate) key: MatchKey,
+    pub(crate) surfaces: Vec<Surface>,
+    pub(crate) mode: Mode,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) on_error: OnError,
+    pub(crate) on_unscannable: OnUnscannable,
+}
+
+/// A detector of a policy and what follows from its findings.
+pub(crate) struct Rule {
+    pub(crate) name: Arc<str>,
+    pub(crate) action: Action,
+    pub(crate) detector: Box<dyn Detector>,
+}
+
+/// What happens when a detector fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnError {
+    Allow,
+    Block,
+}
+
+impl OnError {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "allow" => Some(Self::Allow),
+            "block" => Some(Self::Block),
+            _ => None,
+        }
+    }
+
+    /// A failure is recorded even where it is let pass.
+    pub(crate) const fn action(self) -> Action {
+        match self {
+            Self::Allow => Action::Monitor,
+            Self::Block => Action::Block,
+        }
+    }
+}
+
+/// What happens to content that cannot be looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnUnscannable {
+    Allow,
+    Flag,
+    Block,
+}
+
+impl OnUnscannable {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "allow" => Some(Self::Allow),
+            "flag" => Some(Self::Flag),
+            "block" => Some(Self::Block),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn action(self) -> Action {
+        match self {
+            Self::Allow => Action::Allow,
+            Self::Flag => Action::Monitor,
+            Self::Block => Action::Block,
+        }
+    }
+}
 
 impl Pipeline {
     /// Checks and compiles a policy document.
@@ -18,15 +99,13 @@ impl Pipeline {
     /// # Errors
     /// Every problem of the document at once.
     pub fn compile(document: &Json, options: &Options<'_>) -> Result<Self, PolicyError> {
-        let _ = (document, options);
-        todo!()
+        policy::compile(document, options)
     }
 
     /// Whether this policy guards `surface` at all.
     #[must_use]
     pub fn guards(&self, surface: Surface) -> bool {
-        let _ = surface;
-        todo!()
+        self.surfaces.contains(&surface)
     }
 
     /// Looks at every leaf; redacts in place. `structural` names the leaves that may not be changed (ids, enums).
@@ -39,6 +118,15 @@ impl Pipeline {
     pub fn inspector(self: &Arc<Self>, surface: Surface) -> Inspector {
         Inspector::new(vec![Arc::clone(self)], surface)
     }
+
+    /// How far from a joint a match of any rule can reach, in characters.
+    pub(crate) fn reach(&self) -> usize {
+        self.rules.iter().map(|rule| rule.detector.reach()).max().unwrap_or(0)
+    }
+
+    fn rule_name(&self, hit: &Hit) -> &str {
+        hit.rule.and_then(|index| self.rules.get(index)).map_or(UNSCANNABLE, |rule| &rule.name)
+    }
 }
 
 /// Several policies as one (the tenant's floor and the card's): the worst action wins, the redactions of all are applied.
@@ -48,6 +136,149 @@ pub fn inspect_all(
     json: &mut Json,
     structural: &dyn Fn(&Path<'_>) -> bool,
 ) -> Verdict {
-    let _ = (pipelines, surface, json, structural);
-    todo!()
+    let Examined { verdict, redacted, .. } = examine(pipelines, surface, json, structural);
+    if let Some(redacted) = redacted {
+        *json = redacted;
+    }
+    verdict
 }
+
+/// What one look at a tree came to.
+pub(crate) struct Examined {
+    pub(crate) verdict: Verdict,
+    /// The tree with its text replaced, if it may pass so.
+    pub(crate) redacted: Option<Json>,
+    pub(crate) masks: Masks,
+}
+
+/// Looks without touching: once at the tree, and once more at its redacted copy, in which nothing may be left.
+pub(crate) fn examine(
+    pipelines: &[&Pipeline],
+    surface: Surface,
+    json: &Json,
+    structural: &dyn Fn(&Path<'_>) -> bool,
+) -> Examined {
+    let guarding = pipelines.iter().copied().filter(|pipeline| pipeline.guards(surface));
+    let mut seen: Vec<Seen<'_>> =
+        guarding.map(|pipeline| Seen { pipeline, hits: scan(pipeline, json, structural) }).collect();
+    let masks = Masks::new(&seen);
+    let (outcome, redacted) = decide(&mut seen, json, structural);
+    let (findings, omitted) = report(&seen, surface, &masks);
+    Examined { verdict: Verdict { outcome, findings, omitted }, redacted, masks }
+}
+
+/// A policy and what it minds in the tree.
+struct Seen<'p> {
+    pipeline: &'p Pipeline,
+    hits: Vec<Hit>,
+}
+
+fn decide(seen: &mut [Seen<'_>], json: &Json, structural: &dyn Fn(&Path<'_>) -> bool) -> (Outcome, Option<Json>) {
+    let blocking = enforced(seen).find(|(_, hit)| hit.action == Action::Block);
+    if let Some((pipeline, hit)) = blocking {
+        return (Outcome::Blocked { rule: pipeline.rule_name(hit).to_owned() }, None);
+    }
+    let marks: Vec<Mark<'_>> = enforced(seen)
+        .filter(|(_, hit)| hit.action == Action::Redact)
+        .map(|(pipeline, hit)| Mark { pointer: &hit.pointer, span: hit.span.clone(), name: pipeline.rule_name(hit) })
+        .collect();
+    if marks.is_empty() {
+        return (Outcome::Allowed, None);
+    }
+    let mut copy = json.clone();
+    redact::apply(&mut copy, &marks);
+    match left_over(seen, &copy, structural) {
+        None => (Outcome::Redacted, Some(copy)),
+        Some((policy, rule, name)) => {
+            let hits = seen.get_mut(policy).into_iter().flat_map(|seen| seen.hits.iter_mut());
+            hits.filter(|hit| hit.rule == rule).for_each(|hit| hit.action = Action::Block);
+            (Outcome::Blocked { rule: name }, None)
+        }
+    }
+}
+
+/// Hits that count, each with its policy.
+fn enforced<'s>(seen: &'s [Seen<'_>]) -> impl Iterator<Item = (&'s Pipeline, &'s Hit)> {
+    let enforcing = seen.iter().filter(|seen| seen.pipeline.mode == Mode::Enforce);
+    enforcing.flat_map(|seen| seen.hits.iter().map(move |hit| (seen.pipeline, hit)))
+}
+
+/// What redaction did not remove, or brought about: the policy's place, the rule and its name.
+fn left_over(
+    seen: &[Seen<'_>],
+    redacted: &Json,
+    structural: &dyn Fn(&Path<'_>) -> bool,
+) -> Option<(usize, Option<usize>, String)> {
+    let enforcing = seen.iter().enumerate().filter(|(_, seen)| seen.pipeline.mode == Mode::Enforce);
+    enforcing.into_iter().find_map(|(at, seen)| {
+        let hits = scan(seen.pipeline, redacted, structural);
+        let left = hits.iter().find(|hit| hit.action >= Action::Redact)?;
+        Some((at, left.rule, seen.pipeline.rule_name(left).to_owned()))
+    })
+}
+
+/// The findings to keep, worst first where there are too many, in document order; and how many are left out.
+fn report(seen: &[Seen<'_>], surface: Surface, masks: &Masks) -> (Vec<Finding>, usize) {
+    let mut hits: Vec<(usize, &Pipeline, &Hit)> = seen
+        .iter()
+        .flat_map(|seen| seen.hits.iter().map(|hit| (seen.pipeline, hit)))
+        .filter(|(_, hit)| hit.action > Action::Allow)
+        .enumerate()
+        .map(|(at, (pipeline, hit))| (at, pipeline, hit))
+        .collect();
+    let omitted = hits.len().saturating_sub(Verdict::MOST);
+    if omitted > 0 {
+        hits.sort_by_key(|(at, _, hit)| (Reverse(hit.action), *at));
+        hits.truncate(Verdict::MOST);
+        hits.sort_by_key(|(at, _, _)| *at);
+    }
+    (hits.into_iter().map(|(_, pipeline, hit)| finding(pipeline, hit, surface, masks)).collect(), omitted)
+}
+
+pub(crate) fn finding(pipeline: &Pipeline, hit: &Hit, surface: Surface, masks: &Masks) -> Finding {
+    let rule = hit.rule.and_then(|index| pipeline.rules.get(index));
+    Finding {
+        policy: Arc::clone(&pipeline.policy),
+        version: pipeline.version,
+        detector: rule.map_or(UNSCANNABLE, |rule| rule.detector.kind()),
+        name: rule.map_or_else(|| Arc::from(UNSCANNABLE), |rule| Arc::clone(&rule.name)),
+        action: hit.action,
+        mode: pipeline.mode,
+        surface,
+        place: hit.place,
+        pointer: masks.hide(&hit.pointer),
+        start: hit.span.start,
+        end: hit.span.end,
+        hash: hex(hit.hash),
+    }
+}
+
+/// The pointers of members whose key is itself a finding: a pointer through them would tell what was found.
+#[derive(Default)]
+pub(crate) struct Masks(HashSet<Arc<str>>);
+
+impl Masks {
+    fn new(seen: &[Seen<'_>]) -> Self {
+        let hits = seen.iter().flat_map(|seen| &seen.hits);
+        Self(hits.filter(|hit| hit.place == Place::Key).map(|hit| Arc::clone(&hit.pointer)).collect())
+    }
+
+    /// The pointer with such keys replaced, cut to a bearable length.
+    fn hide(&self, pointer: &str) -> String {
+        let mut shown = String::new();
+        let mut end = 0_usize;
+        for token in pointer.split('/').skip(1) {
+            end = end.saturating_add(token.len()).saturating_add(1);
+            let hidden = pointer.get(..end).is_some_and(|prefix| self.0.contains(prefix));
+            shown.push('/');
+            shown.push_str(if hidden { "[REDACTED]" } else { token });
+        }
+        match shown.char_indices().nth(LONGEST_POINTER) {
+            Some((cut, _)) => format!("{}…", shown.get(..cut).unwrap_or_default()),
+            None => shown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -63,11 +63,11 @@ fn write_escaped(key: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// Shows every key, string and number of the tree, in document order; a key comes before its value.
-pub fn walk(json: &Json, see: &mut dyn FnMut(&Path<'_>, Leaf<'_>)) {
+pub fn walk<'a>(json: &'a Json, see: &mut dyn FnMut(&Path<'_>, Leaf<'a>)) {
     descend(json, &mut Vec::new(), see);
 }
 
-fn descend<'a>(json: &'a Json, segments: &mut Vec<Segment<'a>>, see: &mut dyn FnMut(&Path<'_>, Leaf<'_>)) {
+fn descend<'a>(json: &'a Json, segments: &mut Vec<Segment<'a>>, see: &mut dyn FnMut(&Path<'_>, Leaf<'a>)) {
     match json {
         Json::Null | Json::Bool(_) => {}
         Json::Number(number) => see(&Path { segments }, Leaf::Number(number)),

@@ -1,0 +1,229 @@
+//! Detector `pattern`: one regular expression of the policy's author.
+//!
+//! The engine is linear in the text (no look-around, no back-references), the compiled size is bounded, and the longest
+//! possible match must be finite and short, so that a match over a joint between two texts can always be found. What
+//! breaks one of these rules is refused when the policy is compiled, with the reason.
+
+use std::ops::Range;
+
+use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::{Hir, HirKind};
+
+use crate::detector::{Detector, MOST_SPANS, Scan};
+
+/// Longest pattern, in bytes.
+pub(crate) const LONGEST_SOURCE: usize = 4 * 1024;
+/// Longest match, in characters.
+pub(crate) const LONGEST_MATCH: usize = 4096;
+
+const COMPILED_BYTES: usize = 1024 * 1024;
+
+/// A pattern that takes each of these alone takes nearly every text.
+const PROBES: [&str; 8] = ["a", "Z", "0", " ", "-", "\u{e9}", "\u{4e00}", "\u{1f600}"];
+
+/// A compiled pattern.
+pub(crate) struct Pattern {
+    regex: Regex,
+    longest: usize,
+}
+
+impl Pattern {
+    /// Compiles `source`; `max_length` is the bound its author names. The error is for the policy's author.
+    pub(crate) fn new(source: &str, max_length: usize) -> Result<Self, String> {
+        if source.len() > LONGEST_SOURCE {
+            return Err(format!("the pattern is longer than {LONGEST_SOURCE} bytes"));
+        }
+        let hir = regex_syntax::Parser::new().parse(source).map_err(|error| explain(&error))?;
+        if hir.properties().minimum_len().is_none() {
+            return Err("the pattern can match nothing".to_owned());
+        }
+        if hir.properties().minimum_len() == Some(0) {
+            return Err("the pattern matches the empty text".to_owned());
+        }
+        let longest = longest_match(&hir)
+            .ok_or("the pattern has no longest match: give every repetition an upper bound, such as {1,64} for +")?;
+        if longest > max_length {
+            return Err(format!("the pattern can match {longest} characters, more than {max_length}"));
+        }
+        let regex = RegexBuilder::new(source).size_limit(COMPILED_BYTES).build().map_err(|error| {
+            if let regex::Error::CompiledTooBig(limit) = error {
+                format!("the pattern is larger than {limit} bytes when compiled")
+            } else {
+                error.to_string()
+            }
+        })?;
+        if PROBES.iter().all(|probe| regex.is_match(probe)) {
+            return Err("the pattern matches nearly every text".to_owned());
+        }
+        Ok(Self { regex, longest })
+    }
+}
+
+impl Detector for Pattern {
+    fn kind(&self) -> &'static str {
+        "pattern"
+    }
+
+    /// Looks again from the character after each start, so that a match beginning inside another is seen; once that
+    /// has cost a few times the text, only behind each end.
+    fn scan(&self, text: &str) -> Scan {
+        let mut spans: Vec<Range<usize>> = Vec::new();
+        let mut budget = text.len().saturating_mul(4).saturating_add(LONGEST_MATCH.saturating_mul(4));
+        let mut from = 0;
+        let mut united = 0_usize;
+        while let Some(found) = self.regex.find_at(text, from) {
+            let fresh = spans.last().is_none_or(|last| found.start() >= last.end);
+            match spans.last_mut() {
+                Some(last) if !fresh => last.end = last.end.max(found.end()),
+                Some(_) | None => {
+                    united = united.saturating_add(1);
+                    spans.push(found.range());
+                }
+            }
+            if united > MOST_SPANS {
+                return Scan::Flood;
+            }
+            let cost = found.len();
+            from = if budget >= cost { next_character(text, found.start()) } else { found.end() };
+            budget = budget.saturating_sub(cost);
+        }
+        Scan::Spans(spans)
+    }
+
+    fn reach(&self) -> usize {
+        // One more for what `\b` looks at.
+        self.longest.saturating_add(1)
+    }
+}
+
+fn next_character(text: &str, at: usize) -> usize {
+    let length = text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+    at.saturating_add(length)
+}
+
+/// The reason alone: the library's own message draws the pattern over several lines.
+fn explain(error: &regex_syntax::Error) -> String {
+    match error {
+        regex_syntax::Error::Parse(error) => format!("the pattern is not valid: {}", error.kind()),
+        regex_syntax::Error::Translate(error) => format!("the pattern is not valid: {}", error.kind()),
+        // The enum is open; a new kind is shown as the library puts it.
+        other => format!("the pattern is not valid: {other}"),
+    }
+}
+
+/// The most characters a match can have; `None` if there is no bound. Saturates.
+fn longest_match(hir: &Hir) -> Option<usize> {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => Some(0),
+        HirKind::Literal(literal) => {
+            Some(std::str::from_utf8(&literal.0).map_or(literal.0.len(), |text| text.chars().count()))
+        }
+        HirKind::Class(_) => Some(1),
+        HirKind::Capture(capture) => longest_match(&capture.sub),
+        HirKind::Repetition(repetition) => {
+            let once = longest_match(&repetition.sub)?;
+            let times = repetition.max.map(|max| usize::try_from(max).unwrap_or(usize::MAX));
+            if once == 0 { Some(0) } else { times.map(|times| once.saturating_mul(times)) }
+        }
+        HirKind::Concat(pieces) => {
+            pieces.iter().try_fold(0_usize, |sum, piece| Some(sum.saturating_add(longest_match(piece)?)))
+        }
+        HirKind::Alternation(pieces) => {
+            pieces.iter().try_fold(0_usize, |most, piece| Some(most.max(longest_match(piece)?)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compile(source: &str) -> Result<Pattern, String> {
+        Pattern::new(source, LONGEST_MATCH)
+    }
+
+    fn matched<'a>(source: &str, text: &'a str) -> Vec<&'a str> {
+        match compile(source).unwrap().scan(text) {
+            Scan::Spans(spans) => spans.into_iter().map(|span| &text[span]).collect(),
+            Scan::Flood => vec!["(flood)"],
+        }
+    }
+
+    #[test]
+    fn hostile_patterns_are_refused_with_the_reason() {
+        let long = "a".repeat(100 * 1024);
+        let cases = [
+            ("(a|aa)+$", "no longest match"),
+            ("(a+)+$", "no longest match"),
+            (r"\w{1,1000}{1,1000}", "1000000 characters"),
+            ("(?=x)y", "look-around"),
+            ("(?<!x)y", "look-around"),
+            (r"(\w)\1", "backreferences"),
+            ("[", "unclosed character class"),
+            ("(", "unclosed group"),
+            ("*", "repetition operator missing expression"),
+            ("a{2,1}", "invalid repetition count range"),
+            ("(?P<n>a)(?P<n>b)", "duplicate capture group name"),
+            (r"\p{Klingon}", "Unicode property not found"),
+            ("", "empty text"),
+            ("a?", "empty text"),
+            (r"\b", "empty text"),
+            ("a|", "empty text"),
+            ("(?s).*", "empty text"),
+            ("(?s).+", "no longest match"),
+            ("(?s).", "nearly every text"),
+            ("(?s).{1,10}", "nearly every text"),
+            (r"[\s\S]{1,100}", "nearly every text"),
+            ("a+", "no longest match"),
+            ("a{5,}", "no longest match"),
+            (".{0,4096}x", "4097 characters"),
+            (r"\pL{4000}", "when compiled"),
+            (r"[a&&b]", "match nothing"),
+            ("a{1,4000000000}", "4000000000 characters"),
+            (long.as_str(), "longer than 4096 bytes"),
+        ];
+        for (source, reason) in cases {
+            let problem = compile(source).err().unwrap_or_else(|| panic!("accepted: {source}"));
+            assert!(problem.contains(reason), "{source:.40}: {problem}");
+        }
+    }
+
+    #[test]
+    fn nested_groups_do_not_overflow_the_stack() {
+        assert!(compile(&"(".repeat(2_000)).is_err());
+        assert!(compile(&format!("{}a{}", "(".repeat(2_000), ")".repeat(2_000))).is_err());
+    }
+
+    #[test]
+    fn an_authors_own_bound_is_held() {
+        assert!(Pattern::new("a{1,20}", 20).is_ok());
+        assert!(Pattern::new("a{1,21}", 20).is_err());
+    }
+
+    #[test]
+    fn lengths_count_characters() {
+        assert_eq!(compile("é{3}(😀|ab)").unwrap().longest, 5);
+        assert_eq!(compile("AKIA[0-9A-Z]{16}").unwrap().longest, 20);
+        assert_eq!(compile(r"\bx(\b)*y").unwrap().longest, 2);
+    }
+
+    #[test]
+    fn matches_that_begin_inside_another_are_united_with_it() {
+        assert_eq!(matched("aba", "xababax aba"), ["ababa", "aba"]);
+        assert_eq!(matched("[0-9]{4}", "a123456b"), ["123456"]);
+        assert_eq!(matched("éa|aé", "xéaéx"), ["éaé"]);
+    }
+
+    #[test]
+    fn dense_matches_cost_a_few_times_the_text() {
+        let text = "a".repeat(1 << 20);
+        let pieces = matched("a{1,4096}", &text);
+        assert!(pieces.len() > 1 && pieces.concat() == text);
+    }
+
+    #[test]
+    fn too_many_matches_are_a_flood() {
+        assert_eq!(matched("a", &"a ".repeat(MOST_SPANS)).len(), MOST_SPANS);
+        assert_eq!(matched("a", &"a ".repeat(MOST_SPANS + 1)), ["(flood)"]);
+    }
+}

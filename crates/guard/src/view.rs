@@ -1,0 +1,183 @@
+//! Neighbouring strings read together: who reads `parts[0].text` reads `parts[1].text` next, so a phrase cut in two is
+//! still a phrase.
+//!
+//! Strings are neighbours when their pointers differ in the index of their innermost array only; elements without such a
+//! string in between (a data part, a file part) do not part them. Only the surroundings of each joint are joined, as far
+//! as a match can reach.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+use std::ops::Range;
+
+use json::{Path, Segment};
+
+/// What readers put between two parts.
+pub(crate) const SEPARATORS: [&str; 3] = ["", " ", "\n"];
+
+/// The strings of a tree by neighbourhood, in document order.
+#[derive(Default)]
+pub(crate) struct Siblings<'a> {
+    groups: Vec<Vec<Member<'a>>>,
+    /// Neighbourhood → place in `groups`. A hash of the pointer stands for it; its key is random, so nobody can make two
+    /// pointers collide.
+    by_pointer: HashMap<u64, usize>,
+    hash: RandomState,
+}
+
+struct Member<'a> {
+    ordinal: usize,
+    text: &'a str,
+}
+
+/// A piece of a leaf inside a window.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    /// The leaf's number in document order.
+    pub(crate) ordinal: usize,
+    range: Range<usize>,
+    /// Where in the leaf the piece begins.
+    offset: usize,
+}
+
+/// Pieces of neighbouring leaves, joined.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    pub(crate) text: String,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+impl<'a> Siblings<'a> {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Notes a string; one outside every array has no neighbours.
+    pub(crate) fn add(&mut self, path: &Path<'_>, ordinal: usize, text: &'a str) {
+        let Some(innermost) = path.segments.iter().rposition(|segment| matches!(segment, Segment::Index(_))) else {
+            return;
+        };
+        let mut hasher = self.hash.build_hasher();
+        for (at, segment) in path.segments.iter().enumerate() {
+            match segment {
+                Segment::Key(key) => (0_u8, key).hash(&mut hasher),
+                Segment::Index(_) if at == innermost => 1_u8.hash(&mut hasher),
+                Segment::Index(index) => (2_u8, index).hash(&mut hasher),
+            }
+        }
+        let fresh = self.groups.len();
+        let group = *self.by_pointer.entry(hasher.finish()).or_insert(fresh);
+        if group == fresh {
+            self.groups.push(Vec::new());
+        }
+        if let Some(members) = self.groups.get_mut(group) {
+            members.push(Member { ordinal, text });
+        }
+    }
+
+    /// Shows every window around joints: `reach` characters of each side, shorter leaves whole.
+    pub(crate) fn windows(&self, separator: &str, reach: usize, see: &mut dyn FnMut(&Window)) {
+        for members in self.groups.iter().filter(|members| members.len() > 1) {
+            let mut window = Window::default();
+            for member in members {
+                let (head, tail) = ends(member.text, reach);
+                window.append(separator, member, 0..head);
+                if head < tail {
+                    window.show(see);
+                    window = Window::default();
+                    window.append(separator, member, tail..member.text.len());
+                }
+            }
+            window.show(see);
+        }
+    }
+}
+
+/// Where the first `reach` characters end and the last `reach` begin; both the end of the text if they meet.
+fn ends(text: &str, reach: usize) -> (usize, usize) {
+    let whole = (text.len(), text.len());
+    if text.len() <= reach.saturating_mul(2) {
+        return whole;
+    }
+    let head = text.char_indices().nth(reach).map_or(text.len(), |(at, _)| at);
+    let tail = text.char_indices().rev().take(reach).last().map_or(text.len(), |(at, _)| at);
+    if head < tail { (head, tail) } else { whole }
+}
+
+impl Window {
+    fn append(&mut self, separator: &str, member: &Member<'_>, range: Range<usize>) {
+        if !self.pieces.is_empty() {
+            self.text.push_str(separator);
+        }
+        let start = self.text.len();
+        self.text.push_str(member.text.get(range.clone()).unwrap_or_default());
+        self.pieces.push(Piece { ordinal: member.ordinal, range: start..self.text.len(), offset: range.start });
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&Self)) {
+        if self.pieces.len() > 1 {
+            see(self);
+        }
+    }
+
+    /// The pieces of which `span` holds at least one byte.
+    pub(crate) fn touched(&self, span: &Range<usize>) -> &[Piece] {
+        let first = self.pieces.partition_point(|piece| piece.range.end <= span.start);
+        let behind = self.pieces.partition_point(|piece| piece.range.start < span.end);
+        self.pieces.get(first..behind).unwrap_or_default()
+    }
+}
+
+impl Piece {
+    /// What `span` covers of the leaf.
+    pub(crate) fn local(&self, span: &Range<usize>) -> Range<usize> {
+        let in_leaf = |at: usize| {
+            at.clamp(self.range.start, self.range.end).saturating_sub(self.range.start).saturating_add(self.offset)
+        };
+        in_leaf(span.start)..in_leaf(span.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use json::{Leaf, Limits, read, walk};
+
+    fn windows(source: &str, separator: &str, reach: usize) -> Vec<String> {
+        let json = read(source.as_bytes(), &Limits::default()).unwrap();
+        let mut siblings = Siblings::new();
+        let mut ordinal = 0;
+        walk(&json, &mut |path, leaf| {
+            if let Leaf::Text(text) = leaf {
+                siblings.add(path, ordinal, text);
+            }
+            ordinal += 1;
+        });
+        let mut texts = Vec::new();
+        siblings.windows(separator, reach, &mut |window| {
+            for piece in &window.pieces {
+                assert!(window.text.get(piece.range.clone()).is_some());
+            }
+            texts.push(window.text.clone());
+        });
+        texts
+    }
+
+    #[test]
+    fn strings_at_the_same_place_of_sibling_elements_are_joined() {
+        let source = r#"{"parts":[{"text":"a","mediaType":"x"},{"data":{"text":"no"}},{"text":"b","mediaType":"y"}],"tags":["c","d"]}"#;
+        assert_eq!(windows(source, "|", 9), ["a|b", "x|y", "c|d"]);
+    }
+
+    #[test]
+    fn strings_of_different_innermost_arrays_are_not() {
+        let source = r#"{"history":[{"parts":[{"text":"a"}]},{"parts":[{"text":"b"}]}],"x":"c","y":"d"}"#;
+        assert!(windows(source, "|", 9).is_empty());
+    }
+
+    #[test]
+    fn long_leaves_give_their_ends_only() {
+        assert_eq!(windows(r#"["aaaaaéb","cé123456789éd","e","éfffff"]"#, "-", 2), ["éb-cé", "éd-e-éf"]);
+        assert_eq!(windows(r#"["ab","cdef","gh"]"#, "", 2), ["abcdefgh"]);
+    }
+}
