@@ -8,10 +8,12 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`audit`] | one record per exchange: spool, recovery, shipping |
 //! | [`clock`] [`tasks`] | time and background tasks, both passed in |
 //! | [`config`] | file and environment → settings |
 //! | [`registry`] | rows → compiled snapshot, kept fresh |
 
+pub mod audit;
 pub mod clock;
 pub mod config;
 pub mod registry;
