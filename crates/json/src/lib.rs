@@ -1,7 +1,7 @@
 //! The ordered JSON tree that every call, answer and card lives in.
 //!
 //! Outside bytes become a [`Json`] through exactly one strict reader ([`read`]) and leave through one writer
-//! ([`write`]). Members keep their order, numbers keep their source text, and what a caller or an agent could use to
+//! ([`write()`]). Members keep their order, numbers keep their source text, and what a caller or an agent could use to
 //! make two readers disagree (repeated keys, lone surrogates, invalid UTF-8, over-long numbers) is refused.
 //!
 //! | module | holds |
@@ -9,7 +9,7 @@
 //! | [`tree`] | the tree itself: [`Json`], [`Object`], [`Number`] |
 //! | [`reader`] | bytes → tree, within [`Limits`] |
 //! | [`writer`] | tree → bytes |
-//! | [`pointer`] | RFC 6901 look-up and the walk over every leaf |
+//! | [`pointer`](mod@pointer) | RFC 6901 look-up and the walk over every leaf |
 //! | [`canonical`](mod@canonical) | RFC 8785 (JCS) |
 //!
 //! No I/O, no clock, no panic on any input.
