@@ -1,0 +1,233 @@
+//! The facts of one exchange while it is open, and its one record.
+//!
+//! *Takes* facts from `run` as they become known. *Gives* the audit an opening when a principal is proven and a closing
+//! when the exchange ends, also when the caller vanishes: dropping an open trail closes it. Refusals before a
+//! principal is proven are counted, not recorded (product.md D19). *Never* holds message text; no stage reads it.
+
+use crate::audit::{Audit, AuditFull, AuditLost, Closing, FindingFact, OpenRecord, Opening, Outcome, Slot};
+use crate::clock::{Clock, Micros};
+use crate::pipeline::authenticate::Identity;
+use crate::pipeline::guard::Findings;
+use crate::pipeline::head::Head;
+use crate::pipeline::route::Route;
+use crate::registry::Snapshot;
+use crate::reject::Reject;
+use a2a::{Answer, Call, Dialect, Event, FaultKind};
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// One exchange, from its head to its last byte.
+#[derive(Debug)]
+pub struct Trail {
+    audit: Audit,
+    clock: Clock,
+    peer: SocketAddr,
+    opening: Opening,
+    closing: Closing,
+    tenant_is_ours: bool,
+    proven: bool,
+    slot: Option<Slot>,
+}
+
+impl Trail {
+    /// Nothing is known but the head.
+    #[must_use]
+    pub fn new(audit: &Audit, clock: &Clock, peer: SocketAddr, head: &Head, now: Micros) -> Self {
+        let opening = Opening {
+            at_us: now,
+            peer: peer.ip().to_string(),
+            correlation_id: head.correlation_id.clone(),
+            caller_correlation_id: head.refused_correlation_id.clone(),
+            method: head.method.to_string(),
+            entrance: "call".to_owned(),
+            ..Opening::default()
+        };
+        Self {
+            audit: audit.clone(),
+            clock: clock.clone(),
+            peer,
+            opening,
+            closing: Closing::default(),
+            tenant_is_ours: false,
+            proven: false,
+            slot: None,
+        }
+    }
+
+    /// The id that the caller is told.
+    #[must_use]
+    pub fn correlation_id(&self) -> &str {
+        &self.opening.correlation_id
+    }
+
+    /// What is addressed.
+    pub fn routed(&mut self, route: &Route, world: &Snapshot) {
+        self.tenant_is_ours = world.tenants.contains_key(&route.tenant);
+        self.opening.tenant.clone_from(&route.tenant);
+        self.opening.card = Some(route.card.clone());
+        self.opening.revision = Some(world.revision);
+    }
+
+    /// Who calls. The record belongs to the caller's tenant, also where it asks for another's card.
+    pub fn identified(&mut self, identity: &Identity) {
+        let principal = identity.principal();
+        self.proven = true;
+        if principal.tenant != self.opening.tenant {
+            let asked = format!("{}/{}", self.opening.tenant, self.opening.card.as_deref().unwrap_or_default());
+            self.opening.card = Some(asked);
+            self.opening.tenant.clone_from(&principal.tenant);
+        }
+        self.opening.principal = Some(principal.id.clone());
+        self.opening.key_id = Some(identity.key_id().to_owned());
+    }
+
+    /// Takes the slot: the opening record is written. Without it there is no service.
+    ///
+    /// # Errors
+    /// [`AuditFull`]
+    pub fn open(&mut self) -> Result<(), AuditFull> {
+        if self.slot.is_none() {
+            self.slot = Some(self.audit.open(&self.opening)?);
+        }
+        Ok(())
+    }
+
+    /// Waits until the opening record is on disk.
+    pub fn opened(&self) -> impl Future<Output = Result<(), AuditLost>> + Send + 'static {
+        let opened = self.slot.as_ref().map(Slot::opened);
+        async move {
+            match opened {
+                Some(opened) => opened.await,
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// Waits for the opening record to be on disk, where that is to be before the agent is called.
+    ///
+    /// # Errors
+    /// [`AuditLost`]
+    pub async fn opened_before_forward(&self) -> Result<(), AuditLost> {
+        match self.audit.open_mode() {
+            OpenRecord::Overlap => Ok(()),
+            OpenRecord::BeforeForward => self.opened().await,
+        }
+    }
+
+    /// The dialect of the answer, as far as it is known.
+    pub fn spoken(&mut self, dialect: Dialect) {
+        self.closing.dialect = Some(dialect.name().to_owned());
+    }
+
+    /// What is asked.
+    pub fn called(&mut self, call: &Call, bytes: usize) {
+        self.closing.operation = Some(call.kind.name().to_owned());
+        self.closing.bytes_in = count(bytes);
+        self.named(call.task_id(), call.context_id());
+    }
+
+    /// What the detectors saw, and how long they looked.
+    pub fn inspected(&mut self, findings: Findings) {
+        self.closing.guard_us = self.closing.guard_us.saturating_add(micros(findings.took));
+        for finding in &findings.list {
+            self.closing.policy.get_or_insert_with(|| format!("{}@{}", finding.policy, finding.version));
+            self.closing.findings.push(FindingFact {
+                detector: format!("{}:{}", finding.detector, finding.name),
+                surface: finding.surface.name().to_owned(),
+                action: format!("{}/{}", finding.action.name(), finding.mode.name()),
+                severity: None,
+                pointer: Some(finding.pointer.clone()),
+                hmac: Some(finding.hash.clone()),
+                count: 1,
+            });
+        }
+        if findings.omitted > 0 {
+            let count = u32::try_from(findings.omitted).unwrap_or(u32::MAX);
+            self.closing.findings.push(FindingFact { detector: "more".to_owned(), count, ..FindingFact::default() });
+        }
+    }
+
+    /// How long the agent took to its answer's head.
+    pub fn waited(&mut self, took: Duration) {
+        self.closing.upstream_us = micros(took);
+    }
+
+    /// What is answered.
+    pub fn answered(&mut self, answer: &Answer) {
+        self.named(answer.task_id(), answer.context_id());
+    }
+
+    /// One event on its way to the caller.
+    pub fn told(&mut self, event: &Event) {
+        self.closing.events = self.closing.events.saturating_add(1);
+        self.named(event.task_id(), event.context_id());
+    }
+
+    /// Bytes on their way to the caller.
+    pub fn sent(&mut self, bytes: usize) {
+        self.closing.bytes_out = self.closing.bytes_out.saturating_add(count(bytes));
+    }
+
+    /// The fault that is answered.
+    pub fn faulted(&mut self, kind: FaultKind) {
+        self.closing.fault = Some(match (kind.reason(), kind) {
+            (None, FaultKind::Agent { code }) => format!("AGENT_ERROR {code}"),
+            (reason, _) => reason.unwrap_or_default().to_owned(),
+        });
+    }
+
+    /// Writes the closing record and waits until it is on disk.
+    ///
+    /// # Errors
+    /// [`AuditLost`]
+    pub async fn close(&mut self, outcome: Outcome, status: u16) -> Result<(), AuditLost> {
+        self.closing.outcome = outcome;
+        self.closing.status = Some(status);
+        self.closing.at_us = self.clock.now();
+        match self.slot.take() {
+            Some(slot) => slot.close(&self.closing).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Records a refusal: one record if a principal is proven, else a count.
+    pub async fn refuse(&mut self, reject: &Reject, status: u16) {
+        if !self.proven {
+            let tenant = if self.tenant_is_ours { self.opening.tenant.as_str() } else { "" };
+            self.audit.refused(tenant, reject.name(), self.peer.ip(), self.opening.at_us);
+            return;
+        }
+        self.faulted(reject.fault().kind);
+        if self.open().is_ok() {
+            // The refusal is answered either way: nothing was done that a lost record would hide.
+            let _ = self.close(reject.outcome(), status).await;
+        }
+    }
+
+    fn named(&mut self, task: Option<&str>, context: Option<&str>) {
+        if let Some(task) = task {
+            self.closing.task_id = Some(task.to_owned());
+        }
+        if let Some(context) = context {
+            self.closing.context_id = Some(context.to_owned());
+        }
+    }
+}
+
+impl Drop for Trail {
+    fn drop(&mut self) {
+        let Some(slot) = self.slot.take() else { return };
+        self.closing.at_us = self.clock.now();
+        self.closing.outcome = if std::thread::panicking() { Outcome::Abandoned } else { Outcome::CallerGone };
+        slot.close_detached(&self.closing);
+    }
+}
+
+fn micros(took: Duration) -> u64 {
+    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn count(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}

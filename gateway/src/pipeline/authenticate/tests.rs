@@ -1,0 +1,83 @@
+//! What proves a principal and what does not.
+
+use super::*;
+use sha2::Digest;
+use std::collections::HashMap;
+
+const KEY: &str = "sk_test_acme_1";
+
+fn world(expires_at: Option<Micros>) -> Snapshot {
+    let principal = Arc::new(Principal {
+        id: "prn-1".into(),
+        tenant: "acme".into(),
+        name: "p1".into(),
+        grants: Vec::new(),
+        cancelled: CancellationToken::new(),
+    });
+    let hash: [u8; 32] = sha2::Sha256::digest(KEY).into();
+    let cancelled = CancellationToken::new();
+    let credential = Arc::new(Credential { key_id: "key-1".into(), hash, principal, expires_at, cancelled });
+    Snapshot { revision: 1, tenants: HashMap::new(), keys: HashMap::from([(hash, credential)]) }
+}
+
+fn identify_with(world: &Snapshot, headers: &[(&str, &[u8])]) -> Result<String, AuthenticateError> {
+    let mut builder = http::Request::builder().uri("/a2a/acme/echo");
+    for (name, value) in headers {
+        builder = builder.header(*name, *value);
+    }
+    let head = Head::read(&builder.body(()).unwrap().into_parts().0);
+    identify(&head, world, 1_000).map(|identity| identity.principal().name.clone())
+}
+
+#[test]
+fn a_key_proves_its_principal_in_either_header_and_any_case_of_the_scheme() {
+    let world = world(None);
+    for (name, value) in [
+        ("authorization", "Bearer sk_test_acme_1"),
+        ("authorization", "bEARER   sk_test_acme_1"),
+        ("x-api-key", "sk_test_acme_1"),
+    ] {
+        assert_eq!(identify_with(&world, &[(name, value.as_bytes())]).unwrap(), "p1", "{value}");
+    }
+}
+
+#[test]
+fn two_credentials_are_refused_even_if_both_are_good() {
+    let both: [(&str, &[u8]); 2] = [("authorization", b"Bearer sk_test_acme_1"), ("x-api-key", b"sk_test_acme_1")];
+    assert_eq!(identify_with(&world(None), &both), Err(AuthenticateError::TwoCredentials));
+}
+
+#[test]
+fn nothing_but_the_whole_key_proves_anything() {
+    let world = world(None);
+    let long = [b"Bearer ".as_slice(), &[b'x'; 16_384]].concat();
+    for bad in [
+        b"Bearer".as_slice(),
+        b"Bearer ",
+        b"Basic sk_test_acme_1",
+        b"sk_test_acme_1",
+        b"Bearer sk_test_acme_1 x",
+        b"Bearer sk_test_acme_",
+        b"Bearer sk_test_acme_11",
+        b"Bearer SK_TEST_ACME_1",
+        b"Bearer ' or 1=1 --",
+        b"Bearer \xff\xfe\x80",
+        &long,
+    ] {
+        assert_eq!(identify_with(&world, &[("authorization", bad)]), Err(AuthenticateError::BadCredential));
+    }
+    assert_eq!(identify_with(&world, &[]), Err(AuthenticateError::MissingCredential));
+}
+
+#[test]
+fn expired_revoked_and_disabled_look_like_unknown() {
+    let good: [(&str, &[u8]); 1] = [("x-api-key", KEY.as_bytes())];
+    assert_eq!(identify_with(&world(Some(1_000)), &good), Err(AuthenticateError::BadCredential));
+    assert_eq!(identify_with(&world(Some(1_001)), &good).unwrap(), "p1");
+    let revoked = world(None);
+    revoked.keys.values().for_each(|credential| credential.cancelled.cancel());
+    assert_eq!(identify_with(&revoked, &good), Err(AuthenticateError::BadCredential));
+    let disabled = world(None);
+    disabled.keys.values().for_each(|credential| credential.principal.cancelled.cancel());
+    assert_eq!(identify_with(&disabled, &good), Err(AuthenticateError::BadCredential));
+}

@@ -1,0 +1,271 @@
+//! May it be said, may it be heard: trees → the same trees, redacted, or a refusal.
+//!
+//! *Takes* the card's policies and a call, an answer, a fault or an event. *Gives* it back as it may go on, and the
+//! findings. *Refuses* with [`GuardError::Blocked`]. *Never* logs or keeps matched text, never lets a tree pass that
+//! could not be inspected to its end.
+
+use crate::pipeline::authorize::Permit;
+use crate::registry::Direction;
+use a2a::{Answer, Call, Event, Fault};
+use guard::{Action, Extent, Finding, Inspector, Mode, Passage, Pipeline, Surface, Verdict};
+use json::{Json, Object, Path};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Why something may not pass.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GuardError {
+    /// A detector said no.
+    #[error("blocked on {} by {rule}", surface.name())]
+    Blocked {
+        /// Where.
+        surface: Surface,
+        /// Whose policy.
+        policy: String,
+        /// Which detector.
+        rule: String,
+    },
+    /// The engine failed; what was not inspected does not pass.
+    #[error("inspection failed on {}", surface.name())]
+    Failed {
+        /// Where.
+        surface: Surface,
+    },
+}
+
+/// What was found, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// At most [`Verdict::MOST`] of each inspection.
+    pub list: Vec<Finding>,
+    /// How many more there were.
+    pub omitted: usize,
+    /// How long was looked.
+    pub took: Duration,
+}
+
+impl Findings {
+    fn add(&mut self, verdict: &Verdict) {
+        self.list.extend_from_slice(&verdict.findings);
+        self.omitted = self.omitted.saturating_add(verdict.omitted);
+    }
+}
+
+/// The policies of one card, for one call.
+#[derive(Clone)]
+pub struct Guards {
+    pipelines: Arc<[Arc<Pipeline>]>,
+    asked: Surface,
+    answered: Surface,
+    inline: usize,
+}
+
+impl std::fmt::Debug for Guards {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guards").field("asked", &self.asked).field("answered", &self.answered).finish_non_exhaustive()
+    }
+}
+
+impl Guards {
+    /// The guards of the permit's card. Trees written in more than `inline` bytes are inspected off the reactor.
+    #[must_use]
+    pub fn of(permit: &Permit, inline: usize) -> Self {
+        let card = permit.card();
+        let (asked, answered) = match card.direction {
+            Direction::Inbound => (Surface::Inbound, Surface::Outbound),
+            Direction::Outbound => (Surface::Outbound, Surface::Inbound),
+        };
+        Self { pipelines: card.policies.clone().into(), asked, answered, inline }
+    }
+
+    /// What the caller says. `size` is the number of bytes it was written in.
+    ///
+    /// # Errors
+    /// [`GuardError`]
+    pub async fn call(&self, mut call: Call, size: usize, findings: &mut Findings) -> Result<Call, GuardError> {
+        let tree = Json::Object(std::mem::take(&mut call.params));
+        call.params = object(self.tree(self.asked, tree, size, Tree::Protocol, findings).await?);
+        Ok(call)
+    }
+
+    /// What the agent answers.
+    ///
+    /// # Errors
+    /// [`GuardError`]
+    pub async fn answer(&self, answer: Answer, size: usize, findings: &mut Findings) -> Result<Answer, GuardError> {
+        let body = self.tree(self.answered, answer.body, size, Tree::Protocol, findings).await?;
+        Ok(Answer { body, origin: answer.origin })
+    }
+
+    /// How the agent says no: its text, facts and details.
+    ///
+    /// # Errors
+    /// [`GuardError`]
+    pub async fn fault(&self, mut fault: Fault, size: usize, findings: &mut Findings) -> Result<Fault, GuardError> {
+        let metadata: Object = fault.metadata.drain(..).collect();
+        let tree = Json::from([
+            ("message", Json::String(std::mem::take(&mut fault.message))),
+            ("metadata", Json::Object(metadata)),
+            ("data", fault.data.take().unwrap_or_default()),
+        ]);
+        let mut tree = object(self.tree(self.answered, tree, size, Tree::Content, findings).await?);
+        fault.message = tree.str("message").unwrap_or_default().to_owned();
+        fault.data = tree.remove("data").filter(|data| !data.is_null());
+        let facts = tree.remove("metadata").map(object).unwrap_or_default();
+        fault.metadata = facts.into_iter().filter_map(|(key, value)| Some((key, value.as_str()?.to_owned()))).collect();
+        Ok(fault)
+    }
+
+    /// An inspector for the events of one stream.
+    #[must_use]
+    pub fn stream(&self) -> StreamGuard {
+        let guarding = self.pipelines.iter().any(|pipeline| pipeline.guards(self.answered));
+        let inspector = guarding.then(|| Inspector::new(self.pipelines.to_vec(), self.answered));
+        StreamGuard { surface: self.answered, inline: self.inline, inspector, guarding }
+    }
+
+    async fn tree(
+        &self,
+        surface: Surface,
+        mut tree: Json,
+        size: usize,
+        kind: Tree,
+        findings: &mut Findings,
+    ) -> Result<Json, GuardError> {
+        if !self.pipelines.iter().any(|pipeline| pipeline.guards(surface)) {
+            return Ok(tree);
+        }
+        let pipelines = Arc::clone(&self.pipelines);
+        let inspect = move || {
+            let all: Vec<&Pipeline> = pipelines.iter().map(Arc::as_ref).collect();
+            let verdict = guard::inspect_all(&all, surface, &mut tree, kind.structural());
+            (tree, verdict)
+        };
+        let began = Instant::now();
+        let inspected = run(inspect, size > self.inline).await;
+        findings.took += began.elapsed();
+        let (tree, verdict) = inspected.ok_or(GuardError::Failed { surface })?;
+        findings.add(&verdict);
+        judge(surface, &verdict)?;
+        Ok(tree)
+    }
+}
+
+/// The guard of one stream; keeps the ends of texts that go on.
+pub struct StreamGuard {
+    surface: Surface,
+    inline: usize,
+    inspector: Option<Inspector>,
+    guarding: bool,
+}
+
+impl std::fmt::Debug for StreamGuard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamGuard").field("surface", &self.surface).finish_non_exhaustive()
+    }
+}
+
+impl StreamGuard {
+    /// One event, together with what its texts continue. After an error the stream must be cut.
+    ///
+    /// # Errors
+    /// [`GuardError`]
+    pub async fn event(&mut self, event: Event, size: usize, findings: &mut Findings) -> Result<Event, GuardError> {
+        if !self.guarding {
+            return Ok(event);
+        }
+        let surface = self.surface;
+        let Some(mut inspector) = self.inspector.take() else { return Err(GuardError::Failed { surface }) };
+        let text = Continued::of(&event);
+        let Event { mut body, origin } = event;
+        let inspect = move || {
+            let passages: Vec<Passage<'_>> = text.iter().map(Continued::passage).collect();
+            let verdict = inspector.event(&mut body, Tree::Protocol.structural(), &passages);
+            (inspector, body, verdict)
+        };
+        let began = Instant::now();
+        let inspected = run(inspect, size > self.inline).await;
+        findings.took += began.elapsed();
+        let (inspector, body, verdict) = inspected.ok_or(GuardError::Failed { surface })?;
+        self.inspector = Some(inspector);
+        findings.add(&verdict);
+        judge(surface, &verdict)?;
+        Ok(Event { body, origin })
+    }
+}
+
+/// What a tree is, as far as rewriting goes.
+#[derive(Clone, Copy)]
+enum Tree {
+    /// Ids, enums and such must stay as they are.
+    Protocol,
+    /// Everything is content.
+    Content,
+}
+
+impl Tree {
+    fn structural(self) -> &'static (dyn Fn(&Path<'_>) -> bool + Sync) {
+        match self {
+            Self::Protocol => &a2a::structural,
+            Self::Content => &|_| false,
+        }
+    }
+}
+
+/// The text that an artifact event adds to its artifact (threat-model Annex D 1); other events are whole by themselves.
+struct Continued {
+    channel: String,
+    leaves: Vec<String>,
+    extent: Extent,
+}
+
+impl Continued {
+    fn of(event: &Event) -> Option<Self> {
+        let ("artifactUpdate", update) = event.payload()? else { return None };
+        let artifact = update.get("artifact")?;
+        let parts = artifact.get("parts").and_then(Json::as_array).unwrap_or_default();
+        let leaves = parts.iter().enumerate().filter(|(_, part)| part.get("text").is_some());
+        let flag = |name: &str| update.get(name).and_then(Json::as_bool).unwrap_or(false);
+        Some(Self {
+            channel: format!(
+                "{}/{}",
+                event.task_id().unwrap_or_default(),
+                artifact.get("artifactId").and_then(Json::as_str).unwrap_or_default()
+            ),
+            leaves: leaves.map(|(at, _)| format!("/artifactUpdate/artifact/parts/{at}/text")).collect(),
+            extent: match (flag("append"), flag("lastChunk")) {
+                (true, true) => Extent::Ends,
+                (true, false) => Extent::Continues,
+                (false, true) => Extent::Whole,
+                (false, false) => Extent::Begins,
+            },
+        })
+    }
+
+    fn passage(&self) -> Passage<'_> {
+        Passage { channel: &self.channel, leaves: &self.leaves, extent: self.extent }
+    }
+}
+
+/// Runs an inspection, off the reactor if it is `long`; `None` if it panicked.
+async fn run<T: Send + 'static>(inspect: impl FnOnce() -> T + Send + 'static, long: bool) -> Option<T> {
+    if long {
+        return tokio::task::spawn_blocking(inspect).await.ok();
+    }
+    catch_unwind(AssertUnwindSafe(inspect)).ok()
+}
+
+fn judge(surface: Surface, verdict: &Verdict) -> Result<(), GuardError> {
+    let Some(rule) = verdict.blocked_by() else { return Ok(()) };
+    let decided = |finding: &&Finding| finding.action == Action::Block && finding.mode == Mode::Enforce;
+    let policy = verdict.findings.iter().find(decided).map_or_else(String::new, |finding| finding.policy.to_string());
+    Err(GuardError::Blocked { surface, policy, rule: rule.to_owned() })
+}
+
+fn object(tree: Json) -> Object {
+    match tree {
+        Json::Object(object) => object,
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => Object::new(),
+    }
+}

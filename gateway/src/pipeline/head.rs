@@ -1,0 +1,259 @@
+//! The head of a request: what may occur once, what is dropped, what is kept for later.
+//!
+//! Takes the parts of an HTTP request, gives a [`Head`] with the few fields that later stages may read. Headers that
+//! must be single are refused when they occur twice; names with `_`, hop-by-hop names and our own prefix are not seen
+//! by anybody (threat-model T-HDR-1…5). Never touches credentials beyond keeping them for `authenticate`.
+
+use a2a::dialect::RequestFacts;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+
+/// Why a head was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeadError {
+    /// A body in a content coding.
+    #[error("the body has a content coding")]
+    ContentEncoding,
+    /// A header that must be single occurs twice.
+    #[error("a header that must be single occurs twice")]
+    RepeatedHeader,
+}
+
+/// What later stages may know of the request's head.
+#[derive(Debug)]
+pub struct Head {
+    /// The method; an override header is never looked at.
+    pub method: http::Method,
+    /// HTTP/1.x or 2.
+    pub http_version: http::Version,
+    /// The raw path.
+    pub path: String,
+    /// The raw query, if there is one.
+    pub query: Option<String>,
+    /// `Authorization` and `X-API-Key`, for `authenticate` alone.
+    pub credentials: Credentials,
+    /// `A2A-Version`, as it was sent.
+    pub version: Option<HeaderValue>,
+    /// `A2A-Extensions` and its older name, merged.
+    pub extensions: Vec<String>,
+    /// `Content-Type`.
+    pub content_type: Option<HeaderValue>,
+    /// `Content-Length`, if it is a number.
+    pub content_length: Option<u64>,
+    /// `traceparent`, if it has the right form.
+    pub traceparent: Option<HeaderValue>,
+    /// `tracestate`.
+    pub tracestate: Option<HeaderValue>,
+    /// The id of this exchange: the caller's if it is well-formed, else a new one.
+    pub correlation_id: String,
+    /// The caller's own id where it could not be taken over; for the record.
+    pub refused_correlation_id: Option<String>,
+    /// Whether the caller waits for `100 Continue` before it sends its body.
+    pub expects_continue: bool,
+    fault: Option<HeadError>,
+    /// `User-Agent`, for dialect habits and the record; at most 256 bytes.
+    pub user_agent: Option<String>,
+}
+
+/// Credentials as they were presented.
+#[derive(Default)]
+pub struct Credentials {
+    /// `Authorization`
+    pub authorization: Option<HeaderValue>,
+    /// `X-API-Key`
+    pub api_key: Option<HeaderValue>,
+}
+
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credentials").finish_non_exhaustive()
+    }
+}
+
+/// `X-Correlation-Id`, stamped on every answer and on every call to an agent.
+pub const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+/// `X-API-Key`
+pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// `A2A-Version`
+pub const A2A_VERSION: HeaderName = HeaderName::from_static("a2a-version");
+const A2A_EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
+const X_A2A_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
+pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// Headers that two readers could take from different places when they occur twice (T-HDR-4).
+const SINGLE: [HeaderName; 6] =
+    [header::AUTHORIZATION, A2A_VERSION, header::CONTENT_LENGTH, header::HOST, API_KEY, header::CONTENT_TYPE];
+
+impl Head {
+    /// What is worth keeping of `parts`. Total, so that a refusal can be answered too; [`Head::check`] refuses.
+    #[must_use]
+    pub fn read(parts: &Parts) -> Self {
+        let headers = &parts.headers;
+        let one = |name: &HeaderName| headers.get(name).cloned();
+        let given = correlation_id(headers);
+        Self {
+            method: parts.method.clone(),
+            http_version: parts.version,
+            path: parts.uri.path().to_owned(),
+            query: parts.uri.query().map(str::to_owned),
+            credentials: Credentials { authorization: one(&header::AUTHORIZATION), api_key: one(&API_KEY) },
+            version: one(&A2A_VERSION),
+            extensions: extensions(headers),
+            content_type: one(&header::CONTENT_TYPE),
+            content_length: one(&header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok()),
+            traceparent: one(&TRACEPARENT).filter(is_traceparent),
+            tracestate: one(&TRACESTATE).filter(|value| value.len() <= 512),
+            correlation_id: given.clone().unwrap_or_else(new_id),
+            refused_correlation_id: one(&CORRELATION_ID)
+                .filter(|_| given.is_none())
+                .map(|value| String::from_utf8_lossy(value.as_bytes()).chars().take(256).collect()),
+            expects_continue: headers.contains_key(header::EXPECT),
+            fault: check(headers).err(),
+            user_agent: one(&header::USER_AGENT).and_then(|v| Some(v.to_str().ok()?.chars().take(256).collect())),
+        }
+    }
+
+    /// Refuses what two readers could read differently.
+    ///
+    /// # Errors
+    /// [`HeadError`]
+    pub fn check(&self) -> Result<(), HeadError> {
+        self.fault.map_or(Ok(()), Err)
+    }
+
+    /// What a dialect may know of the head.
+    #[must_use]
+    pub fn facts(&self) -> RequestFacts<'_> {
+        // A header that is no text is no version and no media type either: it must not look absent.
+        fn text(value: &HeaderValue) -> &str {
+            value.to_str().unwrap_or("?")
+        }
+        RequestFacts {
+            versions: self.version.iter().map(text).collect(),
+            query: self.query.as_deref(),
+            content_type: self.content_type.as_ref().map(text),
+        }
+    }
+}
+
+fn check(headers: &HeaderMap) -> Result<(), HeadError> {
+    if SINGLE.iter().any(|name| headers.get_all(name).iter().nth(1).is_some()) {
+        return Err(HeadError::RepeatedHeader);
+    }
+    let coded = |value: &HeaderValue| !value.is_empty() && !value.as_bytes().eq_ignore_ascii_case(b"identity");
+    if headers.get_all(header::CONTENT_ENCODING).iter().any(coded) {
+        return Err(HeadError::ContentEncoding);
+    }
+    Ok(())
+}
+
+fn extensions(headers: &HeaderMap) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for value in headers.get_all(A2A_EXTENSIONS).iter().chain(headers.get_all(X_A2A_EXTENSIONS)) {
+        let uris = value.to_str().unwrap_or_default().split(',').map(str::trim).filter(|uri| !uri.is_empty());
+        for uri in uris.take(32) {
+            if uri.len() <= 512 && !all.iter().any(|known| known == uri) {
+                all.push(uri.to_owned());
+            }
+        }
+    }
+    all
+}
+
+fn correlation_id(headers: &HeaderMap) -> Option<String> {
+    let well_formed =
+        |id: &&str| (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let mut given = headers.get_all(CORRELATION_ID).iter();
+    match (given.next(), given.next()) {
+        (Some(only), None) => only.to_str().ok().filter(well_formed).map(str::to_owned),
+        (None | Some(_), _) => None,
+    }
+}
+
+/// A new id for an exchange, or for anything else that must not be guessed.
+#[must_use]
+pub fn new_id() -> String {
+    let mut bytes = [0_u8; 16];
+    // Without randomness the id is all zeros: useless as a name, harmless as a value.
+    let _ = getrandom::fill(&mut bytes);
+    hex(&bytes)
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// W3C Trace Context: `00-<32 hex>-<16 hex>-<2 hex>`; anything else is not passed on.
+fn is_traceparent(value: &HeaderValue) -> bool {
+    let bytes = value.as_bytes();
+    bytes.len() == 55
+        && bytes.iter().enumerate().all(|(at, byte)| match at {
+            2 | 35 | 52 => *byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(headers: &[(&str, &str)]) -> Parts {
+        let mut builder = http::Request::builder().uri("/a2a/acme/echo?x=1");
+        for (name, value) in headers {
+            builder = builder.header(*name, *value);
+        }
+        builder.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn single_headers_may_occur_once() {
+        for name in ["authorization", "A2A-Version", "content-length", "host", "X-API-Key", "content-type"] {
+            assert_eq!(
+                Head::read(&parts(&[(name, "1"), (name, "1")])).check(),
+                Err(HeadError::RepeatedHeader),
+                "{name}"
+            );
+            assert_eq!(Head::read(&parts(&[(name, "1")])).check(), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
+    fn coded_bodies_are_refused() {
+        assert_eq!(Head::read(&parts(&[("content-encoding", "gzip")])).check(), Err(HeadError::ContentEncoding));
+        assert_eq!(
+            Head::read(&parts(&[("content-encoding", "identity"), ("content-encoding", "br")])).check().is_err(),
+            true
+        );
+        assert_eq!(Head::read(&parts(&[("content-encoding", "identity")])).check(), Ok(()));
+    }
+
+    #[test]
+    fn correlation_id_is_kept_only_if_well_formed() {
+        assert_eq!(Head::read(&parts(&[("x-correlation-id", "abc-1")])).correlation_id, "abc-1");
+        for bad in ["", "a b", "a_b", "a;b", &"a".repeat(65)] {
+            let head = Head::read(&parts(&[("x-correlation-id", bad)]));
+            assert_eq!(head.correlation_id.len(), 32, "{bad}");
+        }
+        let twice = Head::read(&parts(&[("x-correlation-id", "a"), ("x-correlation-id", "b")]));
+        assert_eq!(twice.correlation_id.len(), 32);
+    }
+
+    #[test]
+    fn extensions_of_both_names_are_merged() {
+        let head = Head::read(&parts(&[("a2a-extensions", "u:1, u:2"), ("x-a2a-extensions", "u:2,u:3")]));
+        assert_eq!(head.extensions, ["u:1", "u:2", "u:3"]);
+    }
+
+    #[test]
+    fn a_malformed_traceparent_is_dropped() {
+        let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        assert!(Head::read(&parts(&[("traceparent", good)])).traceparent.is_some());
+        assert!(Head::read(&parts(&[("traceparent", &good.to_uppercase())])).traceparent.is_none());
+    }
+}

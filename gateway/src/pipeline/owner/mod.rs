@@ -1,0 +1,284 @@
+//! Whose task is it: ids of tasks and contexts → may this principal name them (product.md D5, D15, D16).
+//!
+//! *Takes* a permit and a call, an answer or an event. *Gives* nothing but leave to go on. *Refuses* a foreign task
+//! exactly like a missing one, a foreign context as invalid parameters, and an agent's answer that names somebody
+//! else's id. *Never* sends anything to the agent, never answers "missing" when it merely cannot look.
+//!
+//! Owners never change, so they are cached; only a claim and a miss ask the store.
+
+pub mod list;
+mod page;
+mod pending;
+
+pub use page::PageKey;
+
+use crate::clock::Micros;
+use crate::pipeline::authorize::Permit;
+use crate::pipeline::path;
+use crate::registry::TaskScope;
+use crate::tasks::Tasks;
+use a2a::{Answer, Call, Event, OperationKind};
+use pending::Pending;
+use quick_cache::sync::Cache;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{ContextClaim, Store, TaskClaim, TenantId};
+
+/// Why the ids of a call or an answer are not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OwnerError {
+    /// An agent's answer names an id that belongs to somebody else, or another task than the one asked for.
+    #[error("the answer names an id that is not the caller's")]
+    AnotherOwner,
+    /// The context belongs to somebody else.
+    #[error("the context belongs to another principal")]
+    ForeignContext,
+    /// The page token was not made for this principal and query.
+    #[error("the page token is not valid here")]
+    BadPageToken,
+    /// Missing, or somebody else's: one answer.
+    #[error("no such task for this principal")]
+    TaskNotFound,
+    /// The agent lists more pages than are walked.
+    #[error("the agent lists more tasks than can be filtered")]
+    TooManyPages,
+    /// The store cannot be asked and the id is not known here.
+    #[error("ownership cannot be looked up now")]
+    Unavailable,
+}
+
+/// What is known about owners.
+#[derive(Debug)]
+pub struct Owners {
+    store: Store,
+    wait: Duration,
+    known: Cache<Key, Arc<str>>,
+    pending: Pending,
+    page_key: PageKey,
+}
+
+/// What is owned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Thing {
+    Task,
+    Context,
+}
+
+/// A task or context of one tenant on one card.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    thing: Thing,
+    tenant: Arc<str>,
+    card: Arc<str>,
+    id: Arc<str>,
+}
+
+impl Owners {
+    /// How many owners are remembered.
+    const KNOWN: usize = 200_000;
+
+    /// Nothing known yet. A claim waits for the store at most `wait`.
+    #[must_use]
+    pub fn new(store: Store, wait: Duration, page_key: PageKey) -> Self {
+        Self { store, wait, known: Cache::new(Self::KNOWN), pending: Pending::default(), page_key }
+    }
+
+    /// Replays claims that the store could not take, until the process stops.
+    pub fn start_replay(self: &Arc<Self>, tasks: &Tasks) {
+        let (owners, stop) = (Arc::clone(self), tasks.stopping());
+        tasks.spawn("ownership replay", async move { pending::replay(&owners, &stop).await });
+    }
+
+    /// Claims that wait for the store.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Who owns `key`. Asks the store unless the owner is known here and is `principal`: a foreign id must cost what a
+    /// missing one costs.
+    async fn owner(&self, key: &Key, principal: &str) -> Result<Option<Arc<str>>, OwnerError> {
+        if let Some(owner) = self.known.get(key).or_else(|| self.pending.owner(key))
+            && *owner == *principal
+        {
+            return Ok(Some(owner));
+        }
+        let tenant = TenantId::new(&key.tenant).ok_or(OwnerError::TaskNotFound)?;
+        let found = match key.thing {
+            Thing::Task => {
+                self.store.task_owner(&tenant, &key.card, &key.id).await.map(|row| row.map(|row| row.principal_id))
+            }
+            Thing::Context => {
+                self.store.context_owner(&tenant, &key.card, &key.id).await.map(|row| row.map(|row| row.principal_id))
+            }
+        };
+        let owner: Option<Arc<str>> = found.map_err(|_| OwnerError::Unavailable)?.map(Arc::from);
+        if let Some(owner) = &owner {
+            self.known.insert(key.clone(), Arc::clone(owner));
+        }
+        // Claimed here a moment ago and not yet in the store.
+        Ok(owner.or_else(|| self.pending.owner(key)))
+    }
+
+    /// Claims `key` for `principal`; gives the owner, who may be another. First claim wins.
+    async fn claim(&self, key: Key, principal: &Arc<str>, now: Micros) -> Result<Arc<str>, OwnerError> {
+        if let Some(owner) = self.known.get(&key).or_else(|| self.pending.owner(&key)) {
+            return Ok(owner);
+        }
+        let tenant = TenantId::new(&key.tenant).ok_or(OwnerError::Unavailable)?;
+        let claimed = match key.thing {
+            Thing::Task => {
+                let claim = task_claim(tenant, &key, principal, now);
+                tokio::time::timeout(self.wait, self.store.claim_task(&claim)).await
+            }
+            Thing::Context => {
+                let claim = context_claim(tenant, &key, principal, now);
+                tokio::time::timeout(self.wait, self.store.claim_context(&claim)).await
+            }
+        };
+        match claimed {
+            Ok(Ok(owner)) => {
+                let owner: Arc<str> = owner.principal_id.into();
+                self.known.insert(key, Arc::clone(&owner));
+                Ok(owner)
+            }
+            Ok(Err(_)) | Err(_) => self.pending.put(key, principal, now).ok_or(OwnerError::Unavailable),
+        }
+    }
+}
+
+fn task_claim(tenant: TenantId, key: &Key, principal: &str, created: Micros) -> TaskClaim {
+    TaskClaim {
+        tenant,
+        card_id: key.card.to_string(),
+        task_id: key.id.to_string(),
+        principal_id: principal.to_owned(),
+        context_id: None,
+        created,
+    }
+}
+
+fn context_claim(tenant: TenantId, key: &Key, principal: &str, created: Micros) -> ContextClaim {
+    ContextClaim {
+        tenant,
+        card_id: key.card.to_string(),
+        context_id: key.id.to_string(),
+        principal_id: principal.to_owned(),
+        created,
+    }
+}
+
+/// Checks and claims for one call. Cheap to keep for the length of a stream.
+#[derive(Clone, Debug)]
+pub struct Ownership {
+    owners: Arc<Owners>,
+    tenant: Arc<str>,
+    card: Arc<str>,
+    principal: Arc<str>,
+    scope: TaskScope,
+    now: Micros,
+    /// The task that the call addresses; answers must be about it.
+    addressed: Option<Arc<str>>,
+}
+
+/// Whether the caller may name every id in `call`; gives what answers are judged by.
+///
+/// # Errors
+/// [`OwnerError`]
+pub async fn check(call: &Call, permit: &Permit, owners: &Arc<Owners>, now: Micros) -> Result<Ownership, OwnerError> {
+    let card = permit.card();
+    let mut ownership = Ownership {
+        owners: Arc::clone(owners),
+        tenant: card.tenant.as_str().into(),
+        card: card.id.as_str().into(),
+        principal: permit.principal().id.as_str().into(),
+        scope: card.task_scope,
+        now,
+        addressed: None,
+    };
+    if let Some(task) = call.task_id() {
+        ownership.may_name(task).await?;
+        ownership.addressed = match call.kind {
+            OperationKind::GetTask | OperationKind::CancelTask | OperationKind::SubscribeToTask => Some(task.into()),
+            OperationKind::SendMessage
+            | OperationKind::SendStreamingMessage
+            | OperationKind::ListTasks
+            | OperationKind::CreatePushConfig
+            | OperationKind::GetPushConfig
+            | OperationKind::ListPushConfigs
+            | OperationKind::DeletePushConfig
+            | OperationKind::GetExtendedCard => None,
+        };
+    }
+    for task in call.reference_task_ids() {
+        ownership.may_name(task).await?;
+    }
+    if let Some(context) = call.context_id()
+        && call.message().is_some()
+    {
+        ownership.bind_context(context).await?;
+    }
+    Ok(ownership)
+}
+
+impl Ownership {
+    /// A task that the caller names must be its own.
+    async fn may_name(&self, task: &str) -> Result<(), OwnerError> {
+        if !path::is_task_id(task) {
+            return Err(OwnerError::TaskNotFound);
+        }
+        let owner = self.owners.owner(&self.key(Thing::Task, task), &self.principal).await?;
+        if owner.is_some_and(|owner| self.shares(&owner)) { Ok(()) } else { Err(OwnerError::TaskNotFound) }
+    }
+
+    /// A context that the caller names becomes its own unless it is somebody else's (D15).
+    async fn bind_context(&self, context: &str) -> Result<(), OwnerError> {
+        let owner = self.owners.claim(self.key(Thing::Context, context), &self.principal, self.now).await?;
+        if self.shares(&owner) { Ok(()) } else { Err(OwnerError::ForeignContext) }
+    }
+
+    /// Claims the ids of an answer before the caller sees them.
+    ///
+    /// # Errors
+    /// [`OwnerError::AnotherOwner`], [`OwnerError::Unavailable`]
+    pub async fn answered(&self, answer: &Answer) -> Result<(), OwnerError> {
+        self.claim(answer.task_id(), answer.context_id()).await
+    }
+
+    /// Claims the ids of an event before the caller sees them.
+    ///
+    /// # Errors
+    /// [`OwnerError::AnotherOwner`], [`OwnerError::Unavailable`]
+    pub async fn told(&self, event: &Event) -> Result<(), OwnerError> {
+        self.claim(event.task_id(), event.context_id()).await
+    }
+
+    async fn claim(&self, task: Option<&str>, context: Option<&str>) -> Result<(), OwnerError> {
+        if let (Some(addressed), Some(task)) = (&self.addressed, task)
+            && **addressed != *task
+        {
+            return Err(OwnerError::AnotherOwner);
+        }
+        let (task, context) =
+            futures_util::future::join(self.claim_one(Thing::Task, task), self.claim_one(Thing::Context, context))
+                .await;
+        task.and(context)
+    }
+
+    async fn claim_one(&self, thing: Thing, id: Option<&str>) -> Result<(), OwnerError> {
+        let Some(id) = id else { return Ok(()) };
+        let owner = self.owners.claim(self.key(thing, id), &self.principal, self.now).await?;
+        if self.shares(&owner) { Ok(()) } else { Err(OwnerError::AnotherOwner) }
+    }
+
+    fn key(&self, thing: Thing, id: &str) -> Key {
+        Key { thing, tenant: Arc::clone(&self.tenant), card: Arc::clone(&self.card), id: id.into() }
+    }
+
+    fn shares(&self, owner: &str) -> bool {
+        match self.scope {
+            TaskScope::Principal => *owner == *self.principal,
+            TaskScope::Tenant => true,
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The second half of an exchange: the agent is asked, its reply judged, recorded and written.
+//!
+//! *Takes* what `run` has settled. *Gives* the response. A whole answer leaves when its record is on disk; a stream
+//! begins when the opening is, and its relay closes the record. *Never* sends a byte that was not guarded.
+
+use crate::app::App;
+use crate::audit::Outcome;
+use crate::pipeline::audit::Trail;
+use crate::pipeline::body::Body;
+use crate::pipeline::event::EventPath;
+use crate::pipeline::forward::{self, ForwardError, Reply, Way};
+use crate::pipeline::guard::{Findings, Guards};
+use crate::pipeline::head::Head;
+use crate::pipeline::limit::Slot;
+use crate::pipeline::owner::Ownership;
+use crate::pipeline::owner::list::{self, Step};
+use crate::pipeline::refusal::{Manner, rejected_answer};
+use crate::pipeline::{Done, Exchange, encode};
+use crate::reject::Reject;
+use crate::upstream::events::Events;
+use crate::upstream::relay::{Relay, Timing, WAITING};
+use a2a::dialect::Wire;
+use a2a::{Answer, Call, Event, Fault, FaultKind, OperationKind};
+use http::Response;
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use json::Json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Asks the agent, page by page for a list.
+pub(super) async fn ask(
+    call: &Call,
+    ownership: &Ownership,
+    slot: &mut Slot,
+    way: Way<'_>,
+    trail: &mut Trail,
+) -> Result<Reply, Reject> {
+    if call.kind == OperationKind::GetExtendedCard && !way.permit.card().extended_card {
+        let fault = Fault::of(FaultKind::ExtendedCardNotConfigured);
+        return Err(ForwardError::Unsupported(fault).into());
+    }
+    let began = std::time::Instant::now();
+    let reply = if call.kind == OperationKind::ListTasks {
+        walk(call, ownership, slot, way).await
+    } else {
+        forward::send(call, slot, way).await.map_err(Reject::from)
+    };
+    trail.waited(began.elapsed());
+    reply
+}
+
+/// A list: every page of the agent's, cut down to what is the caller's.
+async fn walk(call: &Call, ownership: &Ownership, slot: &mut Slot, way: Way<'_>) -> Result<Reply, Reject> {
+    let (mut walk, mut step) = list::begin(call, ownership).await?;
+    let mut bytes = 0_usize;
+    loop {
+        let asked = match step {
+            Step::Done(answer) => return Ok(Reply::Answer(answer, bytes)),
+            Step::Ask(asked) => asked,
+        };
+        match forward::send(&asked, slot, way).await? {
+            Reply::Answer(page, size) => {
+                bytes = bytes.saturating_add(size);
+                step = walk.take(page, call, ownership).await?;
+            }
+            other @ (Reply::Fault(..) | Reply::Events(_)) => return Ok(other),
+        }
+    }
+}
+
+/// Claims the ids of a reply and inspects it. Events go through [`EventPath`] one by one.
+pub(super) async fn heard(
+    reply: Reply,
+    ownership: &Ownership,
+    guards: &Guards,
+    findings: &mut Findings,
+) -> Result<Reply, Reject> {
+    Ok(match reply {
+        Reply::Answer(answer, size) => {
+            ownership.answered(&answer).await?;
+            Reply::Answer(guards.answer(answer, size, findings).await?, size)
+        }
+        Reply::Fault(fault, size) => Reply::Fault(guards.fault(fault, size, findings).await?, size),
+        Reply::Events(events) => early(*events, guards, findings).await?,
+    })
+}
+
+/// An agent that answers a stream request with an error at once gets its error told as one (F06, F17): the head of the
+/// answer waits a moment for that, and no longer.
+async fn early(mut events: Events, guards: &Guards, findings: &mut Findings) -> Result<Reply, Reject> {
+    const MOMENT: Duration = Duration::from_millis(100);
+    Ok(match events.early_fault(MOMENT).await {
+        Some((fault, size)) => Reply::Fault(guards.fault(fault, size, findings).await?, size),
+        None => Reply::Events(Box::new(events)),
+    })
+}
+
+/// Writes what may be heard.
+pub(super) async fn answer(exchange: &Exchange<'_>, done: Done, manner: Manner, mut trail: Trail) -> Response<Body> {
+    let (head, voice) = (exchange.head, &manner.voice);
+    let Done { reply, call, permit, ownership, guards, slot } = done;
+    let (wire, outcome) = match reply {
+        Reply::Events(events) => {
+            let path = EventPath::new(ownership, guards, voice.clone());
+            return stream(exchange, *events, path, Streaming { permit, call, slot, manner, trail }).await;
+        }
+        Reply::Answer(answer, _) => {
+            trail.answered(&answer);
+            (whole(&manner, call, answer), Outcome::Ok)
+        }
+        Reply::Fault(fault, _) => {
+            trail.faulted(fault.kind);
+            (voice.fault(&fault, &manner.refusals.own_domain), Outcome::AgentFault)
+        }
+    };
+    trail.sent(wire.body.len());
+    if trail.close(outcome, wire.status).await.is_err() {
+        return refuse(head, &Reject::Audit, &manner, &mut trail).await;
+    }
+    encode::whole(wire, head, slot)
+}
+
+/// A whole answer; to a caller who asked for a stream it is a stream of one event.
+fn whole(manner: &Manner, kind: OperationKind, answer: Answer) -> Wire {
+    if !manner.voice.streaming {
+        return manner.voice.answer(kind, answer);
+    }
+    let body = if kind == OperationKind::SubscribeToTask { Json::from([("task", answer.body)]) } else { answer.body };
+    let body = manner.voice.event(Event { body, origin: answer.origin });
+    Wire { status: 200, content_type: "text/event-stream", body }
+}
+
+/// What a stream takes with it.
+struct Streaming {
+    permit: super::Permit,
+    call: OperationKind,
+    slot: Slot,
+    manner: Manner,
+    trail: Trail,
+}
+
+async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: Streaming) -> Response<Body> {
+    let Exchange { app, head, .. } = *exchange;
+    let Streaming { permit, call, slot, manner, mut trail } = with;
+    if trail.opened().await.is_err() {
+        return refuse(head, &Reject::Audit, &manner, &mut trail).await;
+    }
+    let (out, frames) = mpsc::channel(WAITING);
+    let limits = &app.settings.limits.upstream;
+    let card = &permit.card().limits;
+    let relay = Relay {
+        events,
+        path,
+        trail,
+        slot,
+        out,
+        withdrawal: permit.withdrawal(call),
+        stopping: app.tasks.stopping(),
+        timing: Timing {
+            idle: card.stream_idle.unwrap_or(limits.stream_idle),
+            total: card.stream_total.unwrap_or(limits.stream_total),
+        },
+        refusals: manner.refusals,
+    };
+    app.tasks.spawn("relay", relay.run());
+    encode::stream(frames, head)
+}
+
+/// Writes a refusal, or the legal task that stands for it.
+pub(super) async fn refuse(head: &Head, reject: &Reject, manner: &Manner, trail: &mut Trail) -> Response<Body> {
+    if let Some((kind, answer)) = rejected_answer(reject, manner) {
+        trail.answered(&answer);
+        let wire = whole(manner, kind, answer);
+        trail.refuse(reject, wire.status).await;
+        return encode::whole(wire, head, ());
+    }
+    let wire = manner.voice.fault(&manner.refusals.fault(reject), &manner.refusals.own_domain);
+    trail.refuse(reject, wire.status).await;
+    encode::refusal(wire, reject, &manner.realm, head)
+}
+
+/// Reads on for a while after a refusal, so that a caller who is still sending can read why it was refused before the
+/// connection is closed (F59). A caller that waits for `100 Continue` is not sending, and must not be asked to.
+pub(super) fn linger(app: &Arc<App>, head: &Head, mut body: Incoming, reject: &Reject) {
+    const LONGEST: Duration = Duration::from_secs(2);
+    const MOST: usize = 32 * 1024 * 1024;
+    if body.is_end_stream() || head.expects_continue || !reject.closes_connection() {
+        return;
+    }
+    app.tasks.spawn("unread body", async move {
+        let mut left = MOST;
+        let discard = async {
+            while let Some(Ok(frame)) = body.frame().await {
+                let Some(rest) = left.checked_sub(frame.data_ref().map_or(0, bytes::Bytes::len)) else { return };
+                left = rest;
+            }
+        };
+        let _ = tokio::time::timeout(LONGEST, discard).await;
+    });
+}

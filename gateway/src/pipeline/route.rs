@@ -1,0 +1,64 @@
+//! Who is addressed: method and path → a [`Route`].
+//!
+//! *Takes* the head. *Gives* the names of tenant and card and what below the card is meant. *Refuses* paths that have
+//! two readings and heads that are ambiguous. *Never* looks at `Host`, forwarding headers, an overridden method, the
+//! body or a credential, and never says whether something exists: a path or verb that nobody has is kept for later,
+//! because a caller without a credential hears of that first.
+
+use crate::pipeline::head::{Head, HeadError};
+use crate::pipeline::path::{self, PathError};
+use a2a::Target;
+use a2a::dialect::TargetError;
+
+/// Why there is no route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RouteError {
+    /// The head is ambiguous.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+    /// The path has two readings.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// Not a path below a card.
+    #[error("the path is not below /a2a/{{tenant}}/{{card}}")]
+    Elsewhere,
+}
+
+/// What a request addresses, by its syntax alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The tenant's name as it was written; it need not exist.
+    pub tenant: String,
+    /// The card's name as it was written; it need not exist.
+    pub card: String,
+    /// What below the card is meant, or why nothing is.
+    pub target: Result<Target, TargetError>,
+}
+
+/// Reads the path.
+///
+/// # Errors
+/// [`RouteError`]
+pub fn resolve(head: &Head) -> Result<Route, RouteError> {
+    let segments = path::split(&head.path)?;
+    let [root, tenant, card, rest @ ..] = segments.as_slice() else { return Err(RouteError::Elsewhere) };
+    if root != "a2a" {
+        return Err(RouteError::Elsewhere);
+    }
+    if !tenant.is_ascii() || !card.is_ascii() {
+        return Err(PathError::NotAscii.into());
+    }
+    let target = a2a::dialect::target(&head.method, rest);
+    Ok(Route { tenant: tenant.clone(), card: card.clone(), target })
+}
+
+impl Route {
+    /// The operation, if the path alone names it.
+    #[must_use]
+    pub fn operation(&self) -> Option<a2a::OperationKind> {
+        match &self.target {
+            Ok(Target::Http { operation, .. }) => Some(*operation),
+            Ok(Target::Rpc | Target::Card) | Err(_) => None,
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Our own refusals, and the one table to wire faults, records and metrics.
+//!
+//! One variant per stage of the pipeline, wrapping that stage's error. This file alone answers what the caller is told
+//! ([`Reject::fault`]), whose doing it was ([`Reject::blame`]), how it is recorded and when to try again. Public text
+//! is written here, never derived from an inner error.
+
+use crate::audit::{AuditFull, AuditLost, Outcome};
+use crate::pipeline::authenticate::AuthenticateError;
+use crate::pipeline::authorize::AuthorizeError;
+use crate::pipeline::decode::DecodeError;
+use crate::pipeline::event::EventError;
+use crate::pipeline::forward::ForwardError;
+use crate::pipeline::guard::GuardError;
+use crate::pipeline::head::HeadError;
+use crate::pipeline::limit::LimitError;
+use crate::pipeline::owner::OwnerError;
+use crate::pipeline::route::RouteError;
+use a2a::dialect::{BadAnswer, TargetError};
+use a2a::{Fault, FaultKind};
+use std::time::Duration;
+
+/// Why we refuse.
+#[derive(Debug, thiserror::Error)]
+pub enum Reject {
+    /// No record can be written, so nothing is served.
+    #[error("the audit cannot take a record")]
+    Audit,
+    /// Nobody was proven.
+    #[error(transparent)]
+    Authenticate {
+        /// Why.
+        error: AuthenticateError,
+    },
+    /// No permit, or not for this operation.
+    #[error(transparent)]
+    Authorize(#[from] AuthorizeError),
+    /// The body is no call.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The process is stopping.
+    #[error("the process is stopping")]
+    Draining,
+    /// No reply from the agent.
+    #[error(transparent)]
+    Forward(#[from] ForwardError),
+    /// A guardrail.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    /// Our own mistake.
+    #[error("internal error")]
+    Internal,
+    /// Too much at once.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// Ids that are not the caller's.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// The request addresses nothing.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+}
+
+/// Whose doing a refusal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blame {
+    /// The caller's.
+    Caller,
+    /// This gateway's.
+    Gateway,
+    /// A policy's.
+    Policy,
+    /// The agent's.
+    Upstream,
+}
+
+impl Blame {
+    /// As a metric label.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Caller => "caller",
+            Self::Gateway => "gateway",
+            Self::Policy => "policy",
+            Self::Upstream => "upstream",
+        }
+    }
+}
+
+impl Reject {
+    /// What the caller is told.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Audit => Fault::of(FaultKind::Overloaded),
+            Self::Authenticate { error } => authenticate_fault(*error),
+            Self::Authorize(error) => authorize_fault(*error),
+            Self::Decode(error) => decode_fault(error),
+            Self::Draining => Fault::new(FaultKind::Overloaded, "the gateway is stopping, try again"),
+            Self::Forward(error) => forward_fault(error),
+            Self::Guard(error) => guard_fault(error),
+            Self::Internal => Fault::of(FaultKind::Internal),
+            Self::Limit(error) => limit_fault(*error),
+            Self::Owner(error) => owner_fault(*error),
+            Self::Route(error) => route_fault(*error),
+        }
+    }
+
+    /// Whose doing it is.
+    #[must_use]
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Audit | Self::Draining | Self::Internal => Blame::Gateway,
+            Self::Authenticate { .. } | Self::Authorize(_) | Self::Route(_) => Blame::Caller,
+            Self::Decode(DecodeError::Limit(error)) | Self::Limit(error) => limit_blame(*error),
+            Self::Decode(_) => Blame::Caller,
+            Self::Forward(ForwardError::Limit(error)) => limit_blame(*error),
+            Self::Forward(ForwardError::Unsupported(_)) => Blame::Caller,
+            Self::Forward(_) => Blame::Upstream,
+            Self::Guard(_) => Blame::Policy,
+            Self::Owner(OwnerError::AnotherOwner | OwnerError::TooManyPages) => Blame::Upstream,
+            Self::Owner(OwnerError::Unavailable) => Blame::Gateway,
+            Self::Owner(OwnerError::BadPageToken | OwnerError::ForeignContext | OwnerError::TaskNotFound) => {
+                Blame::Caller
+            }
+        }
+    }
+
+    /// How it is recorded.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Guard(GuardError::Blocked { .. }) => Outcome::Blocked,
+            Self::Guard(GuardError::Failed { .. }) => Outcome::CouldNotScan,
+            Self::Draining => Outcome::Draining,
+            Self::Audit
+            | Self::Authenticate { .. }
+            | Self::Authorize(_)
+            | Self::Decode(_)
+            | Self::Forward(_)
+            | Self::Internal
+            | Self::Limit(_)
+            | Self::Owner(_)
+            | Self::Route(_) => match self.blame() {
+                Blame::Upstream => Outcome::UpstreamError,
+                Blame::Caller | Blame::Gateway | Blame::Policy => Outcome::Refused,
+            },
+        }
+    }
+
+    /// When to try again, where that helps.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        const SOON: Duration = Duration::from_secs(1);
+        match self {
+            Self::Audit | Self::Draining | Self::Owner(OwnerError::Unavailable) => Some(SOON),
+            Self::Limit(error)
+            | Self::Decode(DecodeError::Limit(error))
+            | Self::Forward(ForwardError::Limit(error)) => Some(match error {
+                LimitError::RateLimited { retry_after } => *retry_after,
+                LimitError::NoRoom | LimitError::TooManyInFlight => SOON,
+            }),
+            Self::Authenticate { .. }
+            | Self::Authorize(_)
+            | Self::Decode(_)
+            | Self::Forward(_)
+            | Self::Guard(_)
+            | Self::Internal
+            | Self::Owner(_)
+            | Self::Route(_) => None,
+        }
+    }
+
+    /// The verbs that the path takes, where the verb was wrong.
+    #[must_use]
+    pub fn allow(&self) -> Option<&'static str> {
+        if let Self::Decode(DecodeError::Unaddressed(TargetError::MethodNotAllowed { allow })) = self {
+            return Some(allow);
+        }
+        None
+    }
+
+    /// Whether the connection cannot be used again, because a body on it was not read to its end.
+    #[must_use]
+    pub fn closes_connection(&self) -> bool {
+        matches!(
+            self,
+            Self::Decode(DecodeError::TooLarge { .. } | DecodeError::TooSlow | DecodeError::Incomplete)
+                | Self::Decode(DecodeError::Limit(_))
+        )
+    }
+
+    /// One word for counters.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Route(RouteError::Path(_)) => "bad_path",
+            Self::Route(RouteError::Head(_)) => "bad_head",
+            Self::Route(RouteError::Elsewhere) => "not_found",
+            Self::Authenticate { error: AuthenticateError::MissingCredential } => "missing_credential",
+            Self::Authenticate { error: AuthenticateError::BadCredential } => "bad_credential",
+            Self::Authenticate { error: AuthenticateError::TwoCredentials } => "two_credentials",
+            Self::Audit => "audit",
+            Self::Authorize(AuthorizeError::Hidden) => "hidden",
+            Self::Authorize(AuthorizeError::Forbidden { .. }) => "forbidden",
+            Self::Decode(_) => "decode",
+            Self::Draining => "draining",
+            Self::Forward(_) => "forward",
+            Self::Guard(_) => "guard",
+            Self::Internal => "internal",
+            Self::Limit(_) => "limit",
+            Self::Owner(_) => "owner",
+        }
+    }
+}
+
+impl From<AuthenticateError> for Reject {
+    fn from(error: AuthenticateError) -> Self {
+        Self::Authenticate { error }
+    }
+}
+
+impl From<AuditFull> for Reject {
+    fn from(_: AuditFull) -> Self {
+        Self::Audit
+    }
+}
+
+impl From<AuditLost> for Reject {
+    fn from(_: AuditLost) -> Self {
+        Self::Audit
+    }
+}
+
+impl From<HeadError> for Reject {
+    fn from(error: HeadError) -> Self {
+        Self::Route(error.into())
+    }
+}
+
+impl From<EventError> for Reject {
+    fn from(error: EventError) -> Self {
+        match error {
+            EventError::Guard(error) => Self::Guard(error),
+            EventError::Owner(error) => Self::Owner(error),
+        }
+    }
+}
+
+fn route_fault(error: RouteError) -> Fault {
+    match error {
+        RouteError::Head(HeadError::ContentEncoding) => Fault::of(FaultKind::ContentEncoding),
+        RouteError::Head(HeadError::RepeatedHeader) => {
+            Fault::new(FaultKind::AmbiguousRequest, "a header that must be single occurs twice")
+        }
+        RouteError::Path(_) => Fault::new(FaultKind::AmbiguousRequest, "the path is ambiguous"),
+        RouteError::Elsewhere => Fault::of(FaultKind::AgentNotFound),
+    }
+}
+
+fn authenticate_fault(error: AuthenticateError) -> Fault {
+    match error {
+        AuthenticateError::BadCredential | AuthenticateError::MissingCredential => {
+            Fault::of(FaultKind::Unauthenticated)
+        }
+        AuthenticateError::TwoCredentials => {
+            Fault::new(FaultKind::AmbiguousRequest, "send one credential: Authorization or X-API-Key, not both")
+        }
+    }
+}
+
+fn authorize_fault(error: AuthorizeError) -> Fault {
+    match error {
+        AuthorizeError::Forbidden { operation } => {
+            Fault::new(FaultKind::PermissionDenied, format!("the operation {} is not granted", operation.name()))
+        }
+        AuthorizeError::Hidden => Fault::of(FaultKind::AgentNotFound),
+    }
+}
+
+fn limit_fault(error: LimitError) -> Fault {
+    match error {
+        LimitError::NoRoom => Fault::of(FaultKind::Overloaded),
+        LimitError::RateLimited { .. } => Fault::of(FaultKind::RateLimited),
+        LimitError::TooManyInFlight => Fault::new(FaultKind::RateLimited, "too many calls at once"),
+    }
+}
+
+const fn limit_blame(error: LimitError) -> Blame {
+    match error {
+        LimitError::NoRoom => Blame::Gateway,
+        LimitError::RateLimited { .. } | LimitError::TooManyInFlight => Blame::Caller,
+    }
+}
+
+fn decode_fault(error: &DecodeError) -> Fault {
+    match error {
+        DecodeError::Forbidden(error) => authorize_fault(*error),
+        DecodeError::Incomplete => Fault::new(FaultKind::InvalidRequest, "the body broke off"),
+        DecodeError::Limit(error) => limit_fault(*error),
+        DecodeError::Refused(fault) => fault.clone(),
+        DecodeError::TooSlow => Fault::new(FaultKind::InvalidRequest, "the body came too slowly"),
+        DecodeError::TooLarge { limit } => {
+            Fault::new(FaultKind::PayloadTooLarge, format!("the body is larger than {limit} bytes"))
+        }
+        DecodeError::Unaddressed(TargetError::MethodNotAllowed { .. }) => Fault::of(FaultKind::MethodNotAllowed),
+        DecodeError::Unaddressed(TargetError::NotFound) => Fault::of(FaultKind::PathNotFound),
+    }
+}
+
+fn owner_fault(error: OwnerError) -> Fault {
+    match error {
+        OwnerError::AnotherOwner => Fault::of(FaultKind::InvalidAgentResponse),
+        OwnerError::BadPageToken => Fault::invalid_params("the page token is not valid here"),
+        OwnerError::ForeignContext => Fault::invalid_params("the context cannot be used by this caller"),
+        OwnerError::TaskNotFound => Fault::of(FaultKind::TaskNotFound),
+        OwnerError::TooManyPages => Fault::new(
+            FaultKind::UnsupportedOperation,
+            "the agent lists more tasks than can be filtered; narrow the list by context",
+        ),
+        OwnerError::Unavailable => Fault::of(FaultKind::Overloaded),
+    }
+}
+
+fn guard_fault(error: &GuardError) -> Fault {
+    match error {
+        GuardError::Blocked { surface, policy, rule } => Fault::of(FaultKind::GuardrailBlocked)
+            .with("surface", surface.name())
+            .with("policy", policy)
+            .with("rule", rule),
+        GuardError::Failed { surface } => {
+            Fault::of(FaultKind::GuardrailBlocked).with("surface", surface.name()).with("rule", "inspection_failed")
+        }
+    }
+}
+
+fn forward_fault(error: &ForwardError) -> Fault {
+    match error {
+        ForwardError::BadAnswer(BadAnswer::Status(429 | 502 | 503 | 504)) => {
+            Fault::new(FaultKind::UpstreamUnavailable, "the agent is not available")
+        }
+        ForwardError::BadAnswer(_) | ForwardError::Encoded => Fault::of(FaultKind::InvalidAgentResponse),
+        ForwardError::Broken => Fault::new(FaultKind::UpstreamUnavailable, "the agent broke off before it answered"),
+        ForwardError::CardSettings | ForwardError::Denied(_) | ForwardError::Unreachable(_) => {
+            Fault::of(FaultKind::UpstreamUnavailable)
+        }
+        ForwardError::Limit(error) => limit_fault(*error),
+        ForwardError::Redirected(_) => Fault::new(FaultKind::UpstreamUnavailable, "the agent redirects"),
+        ForwardError::Unauthenticated => Fault::of(FaultKind::UpstreamAuthFailed),
+        ForwardError::Unsupported(fault) => fault.clone(),
+        ForwardError::TimedOut => Fault::of(FaultKind::UpstreamTimeout),
+        ForwardError::TooLarge { .. } => Fault::new(FaultKind::InvalidAgentResponse, "the agent's answer is too large"),
+    }
+}

@@ -1,0 +1,129 @@
+//! An agent's event stream: bytes in any pieces → decoded events, one at a time.
+//!
+//! Takes the response's body and gives what happened next. Knows no caller. Dropping it closes the connection to the
+//! agent, which is how a call is cancelled.
+
+use a2a::dialect::{BadAnswer, decode_event};
+use a2a::sse::{self, Frame, SseError};
+use a2a::{Dialect, Event, Fault};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What happened next on the stream.
+#[derive(Debug)]
+pub(crate) enum Happened {
+    /// An event, and the bytes it was written in.
+    Event(Event, usize),
+    /// The agent reported an error; nothing follows.
+    Fault(Fault, usize),
+    /// Bytes that are no event, perhaps a ping: the agent is alive.
+    Alive,
+    /// The agent ended the stream in order.
+    Ended,
+}
+
+/// Why the stream cannot be read any further.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EventsError {
+    /// An event is none.
+    #[error("an event is not valid")]
+    Bad(#[from] BadAnswer),
+    /// The connection broke, or the stream ended inside an event.
+    #[error("the stream broke off")]
+    Broken,
+    /// The framing is invalid or too large.
+    #[error("the stream is not valid")]
+    Framing(#[source] SseError),
+}
+
+/// One open stream of an agent.
+#[derive(Debug)]
+pub struct Events {
+    body: Incoming,
+    parser: sse::Parser,
+    waiting: VecDeque<Frame>,
+    seen: Option<Result<Happened, EventsError>>,
+    dialect: Dialect,
+    rpc_id: String,
+    json: json::Limits,
+}
+
+impl Events {
+    pub(crate) fn new(
+        body: Incoming,
+        dialect: Dialect,
+        rpc_id: String,
+        event_bytes: usize,
+        json: json::Limits,
+    ) -> Self {
+        let parser = sse::Parser::new(sse::Limits { event: event_bytes, line: event_bytes });
+        Self { body, parser, waiting: VecDeque::new(), seen: None, dialect, rpc_id, json }
+    }
+
+    /// Waits for the next thing to happen. Nothing is lost when the future is dropped.
+    pub(crate) async fn next(&mut self) -> Result<Happened, EventsError> {
+        if let Some(seen) = self.seen.take() {
+            return seen;
+        }
+        if let Some(frame) = self.waiting.pop_front() {
+            return self.decode(frame);
+        }
+        match self.body.frame().await {
+            None => self.finish(),
+            Some(Err(_broken)) => Err(EventsError::Broken),
+            Some(Ok(frame)) => {
+                let Ok(bytes) = frame.into_data() else { return Ok(Happened::Alive) };
+                self.waiting.extend(self.parser.push(&bytes).map_err(framing)?);
+                match self.waiting.pop_front() {
+                    Some(frame) => self.decode(frame),
+                    None => Ok(Happened::Alive),
+                }
+            }
+        }
+    }
+
+    /// Waits at most `moment` for the first event; gives it if it is the agent's error. Anything else comes with
+    /// [`Events::next`].
+    pub(crate) async fn early_fault(&mut self, moment: Duration) -> Option<(Fault, usize)> {
+        let first = async {
+            loop {
+                match self.next().await {
+                    Ok(Happened::Alive) => {}
+                    other => return other,
+                }
+            }
+        };
+        match tokio::time::timeout(moment, first).await.ok()? {
+            Ok(Happened::Fault(fault, size)) => Some((fault, size)),
+            other => {
+                self.seen = Some(other);
+                None
+            }
+        }
+    }
+
+    fn finish(&self) -> Result<Happened, EventsError> {
+        self.parser.finish().map_err(framing)?;
+        Ok(Happened::Ended)
+    }
+
+    fn decode(&self, frame: Frame) -> Result<Happened, EventsError> {
+        let Frame::Event { name, data } = frame else { return Ok(Happened::Alive) };
+        let decoded = decode_event(self.dialect, &self.rpc_id, data.as_bytes(), name.as_deref(), &self.json)?;
+        Ok(match decoded {
+            Ok(event) => Happened::Event(event, data.len()),
+            Err(fault) => Happened::Fault(fault, data.len()),
+        })
+    }
+}
+
+fn framing(error: SseError) -> EventsError {
+    match error {
+        SseError::Truncated => EventsError::Broken,
+        SseError::EventTooLong { .. } | SseError::InvalidUtf8 | SseError::LineTooLong { .. } => {
+            EventsError::Framing(error)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The only outgoing HTTP of the data path: one call to an agent, one answer or stream of events.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `request` | an encoded call → an HTTP request: stamps, the card's credential |
+//! | `receive` | a response's head and body, within limits |
+//! | `events` | an agent's event stream → decoded events |
+//! | [`relay`] | those events → the caller's stream |
+//!
+//! Connects only where the egress rules allow; the target comes from the card and from nothing else (T-EGR-1).
+//! Follows no redirect, decodes no content coding, repeats nothing that may have had an effect (D11).
+
+pub mod events;
+pub(crate) mod receive;
+pub mod relay;
+pub(crate) mod request;
+
+use a2a::dialect::SubscribeVerb;
+use bytes::Bytes;
+use egress::{Client, EgressError};
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use quick_cache::sync::Cache;
+use std::time::Duration;
+
+/// The client towards agents, and the habits of agents that were learned.
+#[derive(Debug)]
+pub struct Upstream {
+    client: Client,
+    verbs: Cache<String, SubscribeVerb>,
+}
+
+/// Whether a request may go out a second time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// Only if no byte was written.
+    Unsent,
+    /// Once, also if the connection broke: it has no effect.
+    Harmless,
+}
+
+impl Upstream {
+    /// A client that knows no agent yet.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        const AGENTS: usize = 100_000;
+        Self { client, verbs: Cache::new(AGENTS) }
+    }
+
+    /// The verb that the agent of this card takes on `:subscribe` (D2b).
+    pub(crate) fn subscribe_verb(&self, card: &str) -> SubscribeVerb {
+        self.verbs.get(card).unwrap_or_default()
+    }
+
+    /// Remembers the verb.
+    pub(crate) fn learn_subscribe_verb(&self, card: &str, verb: SubscribeVerb) {
+        self.verbs.insert(card.to_owned(), verb);
+    }
+
+    /// Sends a request and waits for the response's head.
+    pub(crate) async fn send(
+        &self,
+        request: Request<Bytes>,
+        head: Duration,
+        repeat: Repeat,
+    ) -> Result<Response<Incoming>, EgressError> {
+        let again = request.clone();
+        match self.client.request_within(request.map(Full::new), head).await {
+            Err(error) if may_repeat(&error, repeat) => self.client.request_within(again.map(Full::new), head).await,
+            done => done,
+        }
+    }
+}
+
+fn may_repeat(error: &EgressError, repeat: Repeat) -> bool {
+    match (error, repeat) {
+        (EgressError::Connect(egress::ConnectError::Dial(_)), _) | (EgressError::Sent(_), Repeat::Harmless) => true,
+        (EgressError::Connect(_) | EgressError::Denied(_) | EgressError::Timeout | EgressError::Sent(_), _) => false,
+    }
+}

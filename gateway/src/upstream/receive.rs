@@ -1,0 +1,74 @@
+//! A response of an agent: what its head allows, and its body within limits.
+//!
+//! Gives bytes or a [`ReceiveError`]; never a piece of the answer in an error.
+
+use crate::pipeline::limit::{LimitError, Slot};
+use bytes::{Bytes, BytesMut};
+use http::header::{self, HeaderMap};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use tokio::time::{Instant, timeout_at};
+
+/// Why there is no whole answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ReceiveError {
+    /// The agent broke off.
+    #[error("the answer broke off")]
+    Broken,
+    /// No room to hold it.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// Not whole in time.
+    #[error("the answer did not arrive in time")]
+    TimedOut,
+    /// Larger than allowed.
+    #[error("the answer is larger than {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// Reads the body to its end.
+pub(crate) async fn whole(
+    body: &mut Incoming,
+    limit: usize,
+    deadline: Instant,
+    slot: &mut Slot,
+) -> Result<Bytes, ReceiveError> {
+    if usize::try_from(body.size_hint().lower()).map_or(true, |announced| announced > limit) {
+        return Err(ReceiveError::TooLarge { limit });
+    }
+    let mut bytes = BytesMut::new();
+    loop {
+        let frame = match timeout_at(deadline, body.frame()).await {
+            Err(_elapsed) => return Err(ReceiveError::TimedOut),
+            Ok(None) => return Ok(bytes.freeze()),
+            Ok(Some(frame)) => frame.map_err(|_| ReceiveError::Broken)?,
+        };
+        let Ok(piece) = frame.into_data() else { continue };
+        if bytes.len().saturating_add(piece.len()) > limit {
+            return Err(ReceiveError::TooLarge { limit });
+        }
+        slot.grow(piece.len())?;
+        bytes.extend_from_slice(&piece);
+    }
+}
+
+/// Whether the body is in a content coding; none was asked for, none is undone.
+pub(crate) fn is_coded(headers: &HeaderMap) -> bool {
+    headers.get_all(header::CONTENT_ENCODING).iter().any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// The media type as text.
+pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok())
+}
+
+/// Whether the body is an event stream.
+pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
+    content_type(headers)
+        .and_then(|value| value.split(';').next())
+        .is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("text/event-stream"))
+}

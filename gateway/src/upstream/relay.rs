@@ -1,0 +1,237 @@
+//! An agent's event stream → the caller's, until one of many ends.
+//!
+//! Takes open [`Events`] and everything an event passes; runs as a task of its own and feeds the caller's body through
+//! a bounded channel, so a slow caller slows the agent. Every ending closes the trail, which is on disk before the
+//! body ends: the agent's end, a break, silence, a guardrail, a revoked permit, a stopping process, a vanished caller.
+//! The agent's connection is dropped, and its call so cancelled, in all of them. Never invents a state of a task.
+
+use crate::audit::Outcome;
+use crate::pipeline::audit::Trail;
+use crate::pipeline::event::{EventError, EventPath};
+use crate::pipeline::limit::Slot;
+use crate::pipeline::refusal::{Refusals, rejected_event};
+use crate::reject::Reject;
+use crate::upstream::events::{Events, EventsError, Happened};
+use a2a::{Fault, FaultKind};
+use bytes::Bytes;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// Frames that wait for the caller; more, and the agent waits.
+pub(crate) const WAITING: usize = 4;
+/// Silence towards the caller before a ping.
+const PING: Duration = Duration::from_secs(15);
+/// How long an ending waits for a caller that does not read.
+const LAST_WORD: Duration = Duration::from_secs(5);
+
+/// What may be taken away while the stream is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withdrawn {
+    /// The card or its tenant.
+    Card,
+    /// The credential or its principal.
+    Credential,
+    /// The grant.
+    Grant,
+}
+
+/// Completes when something is withdrawn.
+pub type Withdrawal = Pin<Box<dyn Future<Output = Withdrawn> + Send>>;
+
+/// How long a stream may be silent, and how long it may last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timing {
+    pub(crate) idle: Duration,
+    pub(crate) total: Duration,
+}
+
+/// One stream being relayed.
+pub(crate) struct Relay {
+    pub(crate) events: Events,
+    pub(crate) path: EventPath,
+    pub(crate) trail: Trail,
+    pub(crate) slot: Slot,
+    pub(crate) out: mpsc::Sender<Bytes>,
+    pub(crate) withdrawal: Withdrawal,
+    pub(crate) stopping: CancellationToken,
+    pub(crate) timing: Timing,
+    pub(crate) refusals: Refusals,
+}
+
+/// Why the stream ended.
+enum End {
+    /// The caller went away, or does not read.
+    CallerGone,
+    /// The agent ended it where it may end.
+    Finished,
+    /// With this fault, recorded as this.
+    Told(Fault, Outcome),
+    /// We refuse to go on.
+    Refused(Reject),
+}
+
+impl Relay {
+    /// Relays to the end.
+    pub(crate) async fn run(mut self) {
+        let end = self.relay().await;
+        let Self { events, path, mut trail, slot, out, refusals, .. } = self;
+        drop(events);
+        let (last, outcome) = match end {
+            End::CallerGone => (None, Outcome::CallerGone),
+            End::Finished => (None, Outcome::Ok),
+            End::Told(fault, outcome) => {
+                trail.faulted(fault.kind);
+                (Some(path.voice().fault_event(&fault, &refusals.own_domain)), outcome)
+            }
+            End::Refused(reject) => {
+                let fault = refusals.fault(&reject);
+                trail.faulted(fault.kind);
+                let last = rejected_event(&reject, &refusals, path.progress()).map_or_else(
+                    || path.voice().fault_event(&fault, &refusals.own_domain),
+                    |task| path.voice().event(task),
+                );
+                (Some(last), reject.outcome())
+            }
+        };
+        if let Some(last) = last {
+            trail.sent(last.len());
+            let _ = timeout(LAST_WORD, out.send(last.into())).await;
+        }
+        // On disk before the body ends (D6). If it cannot be, the body ends all the same: the caller has its events,
+        // and the spool refuses every call from then on.
+        let _ = trail.close(outcome, 200).await;
+        drop(out);
+        drop(slot);
+    }
+
+    async fn relay(&mut self) -> End {
+        let total = Instant::now() + self.timing.total;
+        let mut idle = Instant::now() + self.timing.idle;
+        let mut ping = Instant::now() + PING;
+        loop {
+            let next = total.min(idle).min(ping);
+            let happened = tokio::select! {
+                biased;
+                withdrawn = &mut self.withdrawal => return taken_away(withdrawn),
+                () = self.stopping.cancelled() => return End::Refused(Reject::Draining),
+                () = self.out.closed() => return End::CallerGone,
+                happened = self.events.next() => happened,
+                () = sleep_until(next) => {
+                    if next == ping {
+                        ping = Instant::now() + PING;
+                        if let Err(end) = self.deliver(Bytes::from_static(b": ping\n\n")).await {
+                            return end;
+                        }
+                        continue;
+                    }
+                    return self.silent();
+                }
+            };
+            let told = match self.take(happened).await {
+                Ok(told) => told,
+                Err(end) => return end,
+            };
+            idle = Instant::now() + self.timing.idle;
+            if told {
+                ping = Instant::now() + PING;
+            }
+        }
+    }
+
+    /// What happened at the agent; `true` if the caller was told something.
+    async fn take(&mut self, happened: Result<Happened, EventsError>) -> Result<bool, End> {
+        match happened {
+            Ok(Happened::Alive) => Ok(false),
+            Ok(Happened::Event(event, size)) => {
+                let closes = event.payload().is_some_and(|(_, payload)| closes(payload));
+                self.slot.grow(size).map_err(|limit| End::Refused(limit.into()))?;
+                let bytes = self.path.pass(event, size, &mut self.trail).await.map_err(refused)?;
+                self.deliver(bytes.into()).await?;
+                self.slot.shrink(size);
+                if closes { Err(End::Finished) } else { Ok(true) }
+            }
+            Ok(Happened::Fault(fault, size)) => Err(self.agent_fault(fault, size).await),
+            Ok(Happened::Ended) => Err(self.ended()),
+            Err(error) => Err(self.broken(&error)),
+        }
+    }
+
+    /// Hands bytes to the caller, who may be slow but not for ever.
+    async fn deliver(&mut self, bytes: Bytes) -> Result<(), End> {
+        tokio::select! {
+            biased;
+            sent = self.out.send(bytes) => sent.map_err(|_| End::CallerGone),
+            withdrawn = &mut self.withdrawal => Err(taken_away(withdrawn)),
+            () = self.stopping.cancelled() => Err(End::Refused(Reject::Draining)),
+            () = tokio::time::sleep(self.timing.idle) => Err(End::CallerGone),
+        }
+    }
+
+    async fn agent_fault(&mut self, fault: Fault, size: usize) -> End {
+        match self.path.fault(fault, size, &mut self.trail).await {
+            Ok(fault) => End::Told(fault, Outcome::AgentFault),
+            Err(error) => refused(error),
+        }
+    }
+
+    /// The agent ended the stream in order (F19): no state is invented, and an unfinished task is not called finished.
+    fn ended(&self) -> End {
+        if self.path.progress().may_end() {
+            return End::Finished;
+        }
+        let fault =
+            Fault::new(FaultKind::UpstreamUnavailable, "the agent ended the stream before the task was finished");
+        End::Told(self.about(fault), Outcome::StreamIncomplete)
+    }
+
+    /// The agent's connection broke or what it sends is no stream (F16). After the last event that is only an end.
+    fn broken(&self, error: &EventsError) -> End {
+        match error {
+            EventsError::Broken if self.path.progress().may_end() => End::Finished,
+            EventsError::Broken => {
+                let fault = Fault::new(FaultKind::UpstreamUnavailable, "the agent's stream broke off");
+                End::Told(self.about(fault), Outcome::UpstreamAbort)
+            }
+            EventsError::Bad(_) | EventsError::Framing(_) => {
+                End::Told(self.about(Fault::of(FaultKind::InvalidAgentResponse)), Outcome::UpstreamAbort)
+            }
+        }
+    }
+
+    fn silent(&self) -> End {
+        if self.path.progress().may_end() {
+            return End::Finished;
+        }
+        End::Told(self.about(Fault::of(FaultKind::UpstreamTimeout)), Outcome::UpstreamAbort)
+    }
+
+    /// A fault that names the task, so that the caller can ask for it later.
+    fn about(&self, fault: Fault) -> Fault {
+        match &self.path.progress().task {
+            Some(task) => fault.with("taskId", task),
+            None => fault,
+        }
+    }
+}
+
+/// v0.3 agents close a stream with `final` on a state that is no end (protocol 2.5).
+fn closes(payload: &json::Object) -> bool {
+    payload.get("final").and_then(json::Json::as_bool) == Some(true)
+}
+
+fn refused(error: EventError) -> End {
+    End::Refused(error.into())
+}
+
+fn taken_away(withdrawn: Withdrawn) -> End {
+    let kind = match withdrawn {
+        Withdrawn::Card => FaultKind::AgentNotFound,
+        Withdrawn::Credential => FaultKind::Unauthenticated,
+        Withdrawn::Grant => FaultKind::PermissionDenied,
+    };
+    End::Told(Fault::of(kind), Outcome::Refused)
+}
