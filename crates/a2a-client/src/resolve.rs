@@ -179,3 +179,41 @@ async fn other_agent(connections: &Client, root: Option<Url>, headers: HeaderMap
     let differs = other.str("name") != card.str("name");
     differs.then(|| Box::new(Found { card: other, url, also: None, tried: Vec::new() }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(url: &str) -> Vec<String> {
+        places(url).unwrap().into_iter().map(String::from).collect()
+    }
+
+    #[test]
+    fn the_nearest_place_is_tried_first() {
+        let expected = [
+            "http://u:1/a/b/.well-known/agent-card.json",
+            "http://u:1/a/b/.well-known/agent.json",
+            "http://u:1/.well-known/agent-card.json",
+            "http://u:1/.well-known/agent.json",
+            "http://u:1/.well-known/b/agent-card.json",
+        ];
+        assert_eq!(listed("http://u:1/a/b#x"), [&expected[..], &["http://u:1/a/b"]].concat());
+        assert_eq!(listed(" http://u:1/a/b/ "), [&expected[..], &["http://u:1/a/b/"]].concat());
+        let root = ["https://u/.well-known/agent-card.json", "https://u/.well-known/agent.json", "https://u/"];
+        assert_eq!(listed("https://u"), root);
+    }
+
+    #[test]
+    fn a_document_is_taken_at_its_word() {
+        for url in ["https://u/a/card.json", "https://u/.well-known/agent-card/acme/echo", "https://u/c.json?v=1"] {
+            assert_eq!(listed(url), [url]);
+        }
+    }
+
+    #[test]
+    fn other_addresses_are_refused() {
+        for url in ["", "u", "ftp://u/", "file:///etc/passwd", "https://me:secret@u/", "https://me@u/", "data:,x"] {
+            assert_eq!(places(url), Err(ResolveError::BadUrl), "{url}");
+        }
+    }
+}
