@@ -98,12 +98,8 @@ pub enum Cause {
 impl StoreError {
     /// Names the table if the database said that a unique column is taken.
     pub(crate) fn or_taken(self, table: Table) -> Self {
-        match &self {
-            Self::Unavailable { cause: Cause::Code(code) } if UNIQUE.contains(&code.as_str()) => {
-                Self::NameTaken { table }
-            }
-            _ => self,
-        }
+        let unique = matches!(&self, Self::Unavailable { cause: Cause::Code(code) } if UNIQUE.contains(&code.as_str()));
+        if unique { Self::NameTaken { table } } else { self }
     }
 }
 

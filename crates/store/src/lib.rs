@@ -37,6 +37,11 @@ mod tenants;
 mod text;
 mod world;
 
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use audit::{AuditCursor, AuditFilter, AuditRecord, AuditSummary};
 pub use cards::{CardEdit, CardFacts, CardRow, CardState, CardVersion, NewCard, TrustTier};
 pub use error::{Cause, StoreError as Error, Table};

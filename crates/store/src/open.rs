@@ -10,7 +10,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 use sqlx::{ConnectOptions, Connection, SqlStr};
 
 use crate::sql::{Session, Tx};
-use crate::{Error, Result};
+use crate::{Cause, Error, Result};
 
 /// How many connections a store may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,9 +225,21 @@ async fn open_postgres(url: &str, pools: &Pools) -> Result<Db> {
             .test_before_acquire(false)
             .before_acquire(|connection, seen| Box::pin(still_there(connection, seen.idle_for)))
     };
-    let main = pool(pools.connections).connect_with(options.clone()).await?;
+    let main = match pool(pools.connections).connect_with(options.clone()).await {
+        // The pool tries again and again and then forgets why.
+        Err(sqlx::Error::PoolTimedOut) => return Err(why_unreachable(&options, pools.acquire_timeout).await),
+        opened => opened?,
+    };
     let audit = pool(pools.audit_connections).connect_lazy_with(options);
     Ok(Db::Pg { main, audit })
+}
+
+async fn why_unreachable(options: &PgConnectOptions, patience: Duration) -> Error {
+    match tokio::time::timeout(patience, options.connect()).await {
+        Ok(Err(error)) => error.into(),
+        // It answers now, too late; or it never does.
+        Ok(Ok(_)) | Err(_) => Error::Unavailable { cause: Cause::TimedOut },
+    }
 }
 
 /// A ping costs a round trip, so only connections that have rested are asked.
@@ -236,6 +248,16 @@ async fn still_there(connection: &mut PgConnection, idle_for: Duration) -> sqlx:
         connection.ping().await?;
     }
     Ok(true)
+}
+
+/// Tells one set of migrations from another.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn postgres_fingerprint() -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+
+    let mut hasher = DefaultHasher::new();
+    POSTGRES.hash(&mut hasher);
+    hasher.finish()
 }
 
 type Script = (i64, &'static str, &'static str);

@@ -1,0 +1,92 @@
+//! Databases for tests: SQLite in a file and in memory, and PostgreSQL where `TEST_POSTGRES_URL` names a server.
+//!
+//! Gives migrated stores, empty and each alone. With `CHANCERY_TEST_REQUIRE_POSTGRES=1` a missing server is a failure
+//! instead of a skipped test. `.ci/postgres.sh` starts one.
+
+#![expect(clippy::expect_used, reason = "a test without its database can only stop")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
+use tempfile::TempDir;
+
+use crate::{Pools, Store};
+
+/// A migrated store, and what must live as long as it.
+#[derive(Debug)]
+pub struct TestStore {
+    /// The store.
+    pub store: Store,
+    /// Its address, for opening it once more (useless for a memory database).
+    pub url: String,
+    _dir: Option<TempDir>,
+}
+
+/// SQLite in a file of its own.
+pub async fn sqlite_file() -> TestStore {
+    let dir = tempfile::tempdir().expect("a temporary directory can be made");
+    let url = format!("sqlite://{}/store.db", dir.path().display());
+    open(url, Some(dir)).await
+}
+
+/// SQLite in memory.
+pub async fn sqlite_memory() -> TestStore {
+    open("sqlite::memory:".to_owned(), None).await
+}
+
+/// A database of its own on the PostgreSQL of `TEST_POSTGRES_URL`; `None`, said loudly, when there is none.
+#[expect(clippy::print_stderr, clippy::disallowed_methods, reason = "the tests' own settings, and a skipped test")]
+pub async fn postgres() -> Option<TestStore> {
+    let Ok(server) = std::env::var("TEST_POSTGRES_URL") else {
+        let required = std::env::var("CHANCERY_TEST_REQUIRE_POSTGRES").is_ok_and(|value| value == "1");
+        assert!(!required, "CHANCERY_TEST_REQUIRE_POSTGRES=1 but TEST_POSTGRES_URL is not set");
+        eprintln!("SKIPPED on PostgreSQL: TEST_POSTGRES_URL is not set (see .ci/postgres.sh)");
+        return None;
+    };
+    let options: PgConnectOptions = server.parse().expect("TEST_POSTGRES_URL is an address");
+    let url = copy_template(&options).await.expect("a test database can be made");
+    Some(open(url, None).await)
+}
+
+async fn open(url: String, dir: Option<TempDir>) -> TestStore {
+    let store = Store::open(&url, Pools::default()).await.expect("the test store opens");
+    store.migrate().await.expect("the test store migrates");
+    TestStore { store, url, _dir: dir }
+}
+
+/// A copy takes some 30 ms, migrating anew much longer. The template is made once for each set of migrations.
+async fn copy_template(server: &PgConnectOptions) -> sqlx::Result<String> {
+    let template = format!("chancery_template_{:016x}", crate::open::postgres_fingerprint());
+    let mut admin = server.connect().await?;
+    // One maker, also among processes; it waits on the connection that it locks.
+    sqlx::query("SELECT pg_advisory_lock(4711)").execute(&mut admin).await?;
+    let known = sqlx::query("SELECT 1 FROM pg_database WHERE datname = $1").bind(&template);
+    if known.fetch_optional(&mut admin).await?.is_none() {
+        make_template(server, &mut admin, &template).await?;
+    }
+    sqlx::query("SELECT pg_advisory_unlock(4711)").execute(&mut admin).await?;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("chancery_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    run(&mut admin, format!("DROP DATABASE IF EXISTS {name}")).await?;
+    run(&mut admin, format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")).await?;
+    admin.close().await?;
+    Ok(server.clone().database(&name).to_url_lossy().to_string())
+}
+
+async fn make_template(server: &PgConnectOptions, admin: &mut PgConnection, template: &str) -> sqlx::Result<()> {
+    // Under another name until it is whole.
+    let half = format!("{template}_half");
+    run(admin, format!("DROP DATABASE IF EXISTS {half}")).await?;
+    run(admin, format!("CREATE DATABASE {half}")).await?;
+    let url = server.clone().database(&half).to_url_lossy().to_string();
+    let store = Store::open(&url, Pools::default()).await.expect("the template opens");
+    store.migrate().await.expect("the template migrates");
+    store.close().await;
+    run(admin, format!("ALTER DATABASE {half} RENAME TO {template}")).await
+}
+
+/// Names of databases can't be parameters; these are made of numbers.
+async fn run(admin: &mut PgConnection, statement: String) -> sqlx::Result<()> {
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(admin).await.map(drop)
+}
