@@ -139,8 +139,8 @@ impl FaultKind {
         Self::ExtendedCardNotConfigured,
         Self::ExtensionRequired,
         Self::VersionNotSupported,
-        Self::Parse,
         Self::InvalidRequest,
+        Self::Parse,
         Self::MethodNotFound,
         Self::InvalidParams,
         Self::Internal,
@@ -194,10 +194,7 @@ impl FaultKind {
     /// The `ErrorInfo.reason`; an agent's own code has none.
     #[must_use]
     pub const fn reason(self) -> Option<&'static str> {
-        match self {
-            Self::Agent { .. } => None,
-            _ => Some(self.row().reason),
-        }
+        if matches!(self, Self::Agent { .. }) { None } else { Some(self.row().reason) }
     }
 
     /// The `ErrorInfo.domain`: A2A's, or `own` for reasons that A2A does not define.
@@ -333,12 +330,8 @@ impl Fault {
             }
             details.push(info.into());
         }
-        match &self.data {
-            Some(Json::Array(more)) => {
-                details.extend(more.iter().filter(|detail| detail.get("@type").is_some()).cloned());
-            }
-            Some(_) | None => {}
-        }
+        let more = self.data.as_ref().and_then(Json::as_array).unwrap_or_default();
+        details.extend(more.iter().filter(|detail| detail.get("@type").is_some()).cloned());
         details
     }
 

@@ -178,6 +178,27 @@ impl Event {
         state_of(self.payload()?.1)
     }
 
+    /// The task snapshot that a v1.0 stream must begin with, made from an update that began it (protocol 8 #11).
+    #[must_use]
+    pub fn opening_task(&self) -> Option<Self> {
+        let (name, payload) = self.payload()?;
+        if !matches!(name, "statusUpdate" | "artifactUpdate") {
+            return None;
+        }
+        let mut task = Object::from([("id", Json::from(self.task_id()?))]);
+        if let Some(context) = self.context_id() {
+            task.insert("contextId", context);
+        }
+        let working = || Json::from([("state", TaskState::Working.name())]);
+        let mut status = payload.get("status").cloned().unwrap_or_else(working);
+        if let Json::Object(status) = &mut status {
+            // The update itself follows and says it.
+            status.remove("message");
+        }
+        task.insert("status", status);
+        Some(Self { body: Json::from([("task", task)]), origin: self.origin })
+    }
+
     /// Whether the protocol lets nothing follow this event: a terminal state, a lone message, or v0.3's `final`.
     #[must_use]
     pub fn is_terminal(&self) -> bool {

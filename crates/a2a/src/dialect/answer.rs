@@ -84,7 +84,7 @@ pub fn decode_answer(
         return Err(BadAnswer::NotJson);
     }
     let document = read(received.body, limits)?;
-    let result = match open(dialect, rpc_id, document)? {
+    let result = match open(dialect, kind, rpc_id, document)? {
         Ok(result) => result,
         Err(fault) => return Ok(Err(fault)),
     };
@@ -117,12 +117,12 @@ pub fn decode_event(
     limits: &Limits,
 ) -> Result<Result<Event, Fault>, BadAnswer> {
     let document = read(data, limits)?;
-    let result = match open(dialect, rpc_id, document)? {
+    let result = match open(dialect, OperationKind::SubscribeToTask, rpc_id, document)? {
         Ok(result) => result,
         Err(fault) => return Ok(Err(fault)),
     };
     if event_name == Some("error") {
-        return http_json::read_error(&result).map(Err).ok_or(BadAnswer::Empty);
+        return http_json::read_error(&result, OperationKind::SubscribeToTask).map(Err).ok_or(BadAnswer::Empty);
     }
     let body = translate(dialect, OperationKind::SendStreamingMessage, result)?;
     Ok(Ok(Event { body, origin: dialect.version() }))
@@ -134,16 +134,18 @@ fn read(bytes: &[u8], limits: &Limits) -> Result<Json, BadAnswer> {
 }
 
 /// The result inside the binding's own wrapping, or the agent's error.
-fn open(dialect: Dialect, rpc_id: &str, document: Json) -> Result<Result<Json, Fault>, BadAnswer> {
+fn open(dialect: Dialect, kind: OperationKind, rpc_id: &str, document: Json) -> Result<Result<Json, Fault>, BadAnswer> {
     match dialect {
         Dialect::J1 | Dialect::J3 => open_rpc(dialect, rpc_id, document),
         Dialect::PathRpc if ["result", "error", "jsonrpc"].iter().any(|key| document.get(key).is_some()) => {
             open_rpc(dialect, rpc_id, document)
         }
-        Dialect::R1 | Dialect::PathRpc => match document.get("error").and_then(|_| http_json::read_error(&document)) {
-            Some(fault) => Ok(Err(fault)),
-            None => Ok(Ok(document)),
-        },
+        Dialect::R1 | Dialect::PathRpc => {
+            match document.get("error").and_then(|_| http_json::read_error(&document, kind)) {
+                Some(fault) => Ok(Err(fault)),
+                None => Ok(Ok(document)),
+            }
+        }
     }
 }
 
@@ -191,19 +193,17 @@ fn failed(
     {
         return Ok(fault);
     }
-    http_json::read_error(&document).ok_or(no_error)
+    http_json::read_error(&document, kind).ok_or(no_error)
 }
 
 /// `{"task":…}` where a bare task belongs.
 fn unwrap_task(result: Json) -> Json {
-    match result {
-        Json::Object(mut wrapper) if !wrapper.contains("id") && !wrapper.contains("status") => {
-            match wrapper.remove("task") {
-                Some(task) => task,
-                None => Json::Object(wrapper),
-            }
-        }
-        other => other,
+    let wrapped = result.get("id").is_none() && result.get("status").is_none();
+    if let Json::Object(mut wrapper) = result {
+        let task = if wrapped { wrapper.remove("task") } else { None };
+        task.unwrap_or(Json::Object(wrapper))
+    } else {
+        result
     }
 }
 

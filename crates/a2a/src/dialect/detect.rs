@@ -62,7 +62,10 @@ impl RequestFacts<'_> {
 
     /// The best guess at the dialect before the body is read.
     pub(crate) fn guess(&self, target: &Target) -> Dialect {
-        let current = self.claim() == Ok(Claim::Known(Version::V10));
+        // Of two versions that disagree, the first is as good as any to refuse in.
+        let asked = query::values(self.query, "A2A-Version").next();
+        let first = self.versions.first().copied().or(asked.as_deref());
+        let current = first.is_some_and(|value| Claim::read(value) == Claim::Known(Version::V10));
         match target {
             Target::Rpc if current => Dialect::J1,
             Target::Rpc => Dialect::J3,

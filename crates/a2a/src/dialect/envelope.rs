@@ -108,11 +108,9 @@ impl Envelope {
     /// The fault to answer with, in [`Envelope::voice`].
     pub fn call(self) -> Result<Call, Fault> {
         let mut params = Request::object(self.params)?;
-        let origin = match self.version {
-            // Path RPC callers may write a configuration flat, as v1.0 does.
-            Version::V03 if self.kind == OperationKind::CreatePushConfig && params.contains("url") => Version::V10,
-            version => version,
-        };
+        // Path RPC callers may write a configuration flat, as v1.0 does.
+        let flat = self.kind == OperationKind::CreatePushConfig && !self.voice.enveloped && params.contains("url");
+        let origin = if flat { Version::V10 } else { self.version };
         match origin {
             Version::V03 => v03::read_params(self.kind, &mut params),
             Version::V10 => v10::read_params(self.kind, &mut params),
@@ -304,7 +302,7 @@ fn check(kind: OperationKind, params: &Object, origin: Version) -> Result<(), Fa
         OperationKind::ListTasks => check_list(params),
         OperationKind::CreatePushConfig => {
             lookup_id(params.str("taskId").ok_or_else(|| missing("taskId"))?)?;
-            if !params.str("url").is_some_and(|url| !url.is_empty()) {
+            if params.str("url").is_none_or(str::is_empty) {
                 return Err(missing("url"));
             }
             match params.str("id") {

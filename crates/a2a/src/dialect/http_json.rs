@@ -82,7 +82,7 @@ fn unaddressed() -> Fault {
 }
 
 /// An agent's error document → [`Fault`], if it is one: `google.rpc.Status`, or the bare `{code, message}` of some.
-pub(crate) fn read_error(body: &Json) -> Option<Fault> {
+pub(crate) fn read_error(body: &Json, kind: OperationKind) -> Option<Fault> {
     let Some(error) = body.get("error").and_then(Json::as_object) else {
         return body.as_object().filter(|bare| bare.contains("message")).and_then(|bare| {
             jsonrpc::read_error(bare, Version::V10).filter(|fault| !matches!(fault.kind, FaultKind::Agent { .. }))
@@ -91,14 +91,14 @@ pub(crate) fn read_error(body: &Json) -> Option<Fault> {
     let code = error.get("code").and_then(Json::as_number).and_then(json::Number::as_i64);
     let details = error.get("details").and_then(Json::as_array).unwrap_or_default();
     // Some put the JSON-RPC code here; HTTP statuses are positive.
-    let kind = match code {
+    let said = match code {
         Some(code) if code < 0 => FaultKind::from_agent_code(code),
         Some(_) | None => FaultKind::Agent { code: -32603 },
     };
-    let mut fault = Fault::from_agent(kind, error.str("message"));
+    let mut fault = Fault::from_agent(said, error.str("message"));
     fault.take_details(details);
     if matches!(fault.kind, FaultKind::Agent { .. })
-        && let Some(kind) = error.str("status").and_then(by_status_name)
+        && let Some(kind) = error.str("status").and_then(|name| by_status_name(name, kind))
     {
         fault.kind = kind;
     }
@@ -106,8 +106,9 @@ pub(crate) fn read_error(body: &Json) -> Option<Fault> {
 }
 
 /// What a status name says when no reason does.
-fn by_status_name(name: &str) -> Option<FaultKind> {
+fn by_status_name(name: &str, kind: OperationKind) -> Option<FaultKind> {
     match name {
+        "NOT_FOUND" if is_about_task(kind) => Some(FaultKind::TaskNotFound),
         "INVALID_ARGUMENT" => Some(FaultKind::InvalidParams),
         "UNIMPLEMENTED" => Some(FaultKind::UnsupportedOperation),
         _ => None,
@@ -116,16 +117,9 @@ fn by_status_name(name: &str) -> Option<FaultKind> {
 
 /// What `application/problem+json` says (an old form that A2A 1.0 left behind): its status alone.
 pub(crate) fn read_problem(kind: OperationKind, status: u16, problem: &Json) -> Option<Fault> {
-    let about_task = !matches!(
-        kind,
-        OperationKind::SendMessage
-            | OperationKind::SendStreamingMessage
-            | OperationKind::ListTasks
-            | OperationKind::GetExtendedCard
-    );
     let fault = match status {
         400 | 422 => FaultKind::InvalidParams,
-        404 if about_task => FaultKind::TaskNotFound,
+        404 if is_about_task(kind) => FaultKind::TaskNotFound,
         409 if kind == OperationKind::CancelTask => FaultKind::TaskNotCancelable,
         415 => FaultKind::ContentTypeNotSupported,
         501 => FaultKind::UnsupportedOperation,
@@ -133,4 +127,14 @@ pub(crate) fn read_problem(kind: OperationKind, status: u16, problem: &Json) -> 
     };
     let text = ["detail", "title"].into_iter().find_map(|key| problem.get(key).and_then(Json::as_str));
     Some(Fault::from_agent(fault, text))
+}
+
+const fn is_about_task(kind: OperationKind) -> bool {
+    !matches!(
+        kind,
+        OperationKind::SendMessage
+            | OperationKind::SendStreamingMessage
+            | OperationKind::ListTasks
+            | OperationKind::GetExtendedCard
+    )
 }

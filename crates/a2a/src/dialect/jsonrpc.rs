@@ -122,10 +122,8 @@ pub(crate) fn write_error(id: &Json, fault: &Fault, version: Version, own_domain
 
 /// v1.0 `data`: an array of typed details. Unknown methods have none (protocol 3.1).
 fn details(fault: &Fault, own_domain: &str) -> Option<Vec<Json>> {
-    match fault.kind {
-        FaultKind::MethodNotFound => None,
-        _ => Some(fault.details(own_domain)).filter(|details| !details.is_empty()),
-    }
+    let details = if fault.kind == FaultKind::MethodNotFound { Vec::new() } else { fault.details(own_domain) };
+    Some(details).filter(|details| !details.is_empty())
 }
 
 /// v0.3 `data`: anything; the agent's own, else the facts.

@@ -14,7 +14,7 @@ use crate::{
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Every value of `name`.
-pub(crate) fn values<'a>(query: Option<&'a str>, name: &str) -> impl Iterator<Item = String> {
+pub(crate) fn values(query: Option<&str>, name: &str) -> impl Iterator<Item = String> {
     pairs(query).filter(move |(key, _)| key.as_deref() == Some(name)).filter_map(|(_, value)| value)
 }
 

@@ -9,6 +9,7 @@ use json::{Json, Object};
 
 use crate::{
     OperationKind, TaskState, Version,
+    dialect::v10,
     shape::{self, Flaw, Name, Shape, classify, normalise::normalise, part},
 };
 
@@ -38,6 +39,10 @@ pub(crate) fn read_params(kind: OperationKind, params: &mut Object) -> Result<()
 /// Parameters for the wire, in place.
 pub(crate) fn write_params(kind: OperationKind, params: &mut Object, origin: Version) {
     write(params, shape::v10::params(kind), origin);
+    if kind == OperationKind::SendMessage && origin == Version::V10 && !params.contains("configuration") {
+        // v1.0 blocks unless told otherwise; v0.3 agents choose for themselves unless told.
+        params.insert("configuration", [("blocking", true)]);
+    }
     match kind {
         OperationKind::GetPushConfig | OperationKind::ListPushConfigs | OperationKind::DeletePushConfig => {
             params.rename("id", "pushNotificationConfigId");
@@ -163,6 +168,7 @@ fn write(object: &mut Object, shape: &Shape, origin: Version) {
 }
 
 fn write_one(object: &mut Object, name: Name, origin: Version) {
+    v10::name_messages(object, name);
     match name {
         Name::Part => part::lower(object, origin),
         Name::Message => {
@@ -218,7 +224,6 @@ fn write_configuration(object: &mut Object, origin: Version) {
             *at_once = !*at_once;
             object.rename("returnImmediately", "blocking");
         }
-        // v1.0 blocks unless told otherwise; v0.3 agents choose for themselves unless told.
         _ if origin == Version::V10 => add(object, "blocking", || true.into()),
         _ => {}
     }

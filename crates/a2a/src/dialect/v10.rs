@@ -46,6 +46,7 @@ fn write(object: &mut Object, shape: &Shape, origin: Version) {
         if origin == Version::V03 {
             from_v03(object, shape);
         }
+        name_messages(object, shape.name);
         complete(object, shape.name);
         Ok(())
     });
@@ -82,18 +83,6 @@ fn complete(object: &mut Object, name: Name) {
                 object.remove("timestamp");
             }
         },
-        Name::Task => {
-            let id = object.str("id").unwrap_or_default().to_owned();
-            let messages = object.get_mut("history").and_then(Json::as_array_mut).into_iter().flatten();
-            for (index, message) in messages.enumerate() {
-                name_message(message, || format!("{id}-history-{index}"));
-            }
-            name_status_message(object, &id);
-        }
-        Name::StatusUpdate => {
-            let id = object.str("taskId").unwrap_or_default().to_owned();
-            name_status_message(object, &id);
-        }
         Name::TaskList => {
             let tasks = object.get("tasks").and_then(Json::as_array).map_or(0, <[Json]>::len);
             let count = i64::try_from(tasks).unwrap_or(i64::MAX);
@@ -111,7 +100,9 @@ fn complete(object: &mut Object, name: Name) {
         Name::Message
         | Name::Part
         | Name::File
+        | Name::Task
         | Name::Artifact
+        | Name::StatusUpdate
         | Name::ArtifactUpdate
         | Name::Event
         | Name::Configuration
@@ -123,15 +114,40 @@ fn complete(object: &mut Object, name: Name) {
     }
 }
 
-fn name_status_message(object: &mut Object, id: &str) {
+/// Both generations require message ids; agents of the path RPC kind give none. The made ones are stable.
+pub(crate) fn name_messages(object: &mut Object, name: Name) {
+    let id = match name {
+        Name::Task => object.str("id"),
+        Name::StatusUpdate => object.str("taskId"),
+        Name::Message
+        | Name::Part
+        | Name::File
+        | Name::Status
+        | Name::Artifact
+        | Name::ArtifactUpdate
+        | Name::Event
+        | Name::Configuration
+        | Name::Authentication
+        | Name::InlinePush
+        | Name::Push
+        | Name::PushList
+        | Name::TaskList
+        | Name::Plain => return,
+    };
+    let id = id.unwrap_or_default().to_owned();
     if let Some(Json::Object(status)) = object.get_mut("status")
         && let Some(message) = status.get_mut("message")
     {
         name_message(message, || format!("{id}-status"));
     }
+    if name == Name::Task {
+        let messages = object.get_mut("history").and_then(Json::as_array_mut).into_iter().flatten();
+        for (index, message) in messages.enumerate() {
+            name_message(message, || format!("{id}-history-{index}"));
+        }
+    }
 }
 
-/// v1.0 requires message ids; agents of the path RPC kind give none.
 fn name_message(message: &mut Json, id: impl FnOnce() -> String) {
     if let Json::Object(message) = message
         && !message.contains("messageId")

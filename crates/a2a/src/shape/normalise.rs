@@ -43,6 +43,9 @@ pub(crate) fn normalise(object: &mut Object, shape: &'static Shape) -> Result<()
     }
     // A v0.3 part is judged when its file has been lifted.
     if shape.name == Name::Part && !shape.knows("file") {
+        if object.get("file").is_some_and(|file| file.as_object().is_some()) {
+            return Err(Flaw { member: "file", problem: "belongs to A2A 0.3" });
+        }
         part::exactly_one_content(object)?;
     }
     Ok(())
@@ -141,7 +144,7 @@ pub(crate) fn standard_base64(text: &str) -> Option<String> {
         text.to_owned()
     };
     ANY_PADDING.decode(&standard).ok()?;
-    while standard.len() % 4 != 0 {
+    while !standard.len().is_multiple_of(4) {
         standard.push('=');
     }
     Some(standard)

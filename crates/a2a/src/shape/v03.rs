@@ -162,6 +162,17 @@ const PUSH_QUERY: Shape = Shape {
 
 const PUSH_LIST: Shape = Shape { name: Name::PushList, fields: &[("configs", Field::List(&PUSH))] };
 
+/// Path RPC lists v0.3 tasks in v1.0's envelope.
+const TASK_LIST: Shape = Shape {
+    name: Name::TaskList,
+    fields: &[
+        ("tasks", Field::List(&TASK)),
+        ("nextPageToken", Field::Text),
+        ("pageSize", Field::Whole),
+        ("totalSize", Field::Whole),
+    ],
+};
+
 /// The parameters of an operation. v0.3 has no list of tasks; path RPC asks for it in v1.0 words.
 pub(crate) const fn params(kind: OperationKind) -> &'static Shape {
     match kind {
@@ -180,8 +191,7 @@ pub(crate) const fn result(kind: OperationKind) -> &'static Shape {
         OperationKind::GetTask | OperationKind::CancelTask => &TASK,
         OperationKind::CreatePushConfig | OperationKind::GetPushConfig => &PUSH,
         OperationKind::ListPushConfigs => &PUSH_LIST,
-        OperationKind::ListTasks | OperationKind::DeletePushConfig | OperationKind::GetExtendedCard => {
-            v10::result(kind)
-        }
+        OperationKind::ListTasks => &TASK_LIST,
+        OperationKind::DeletePushConfig | OperationKind::GetExtendedCard => v10::result(kind),
     }
 }
