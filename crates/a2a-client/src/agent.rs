@@ -143,7 +143,7 @@ impl Agent {
         let sent = self.sent(call)?;
         let work = async {
             match self.open(call, &sent, SubscribeVerb::Post).await? {
-                Opened::Events(events) => Ok(events),
+                Opened::Events(events) => Ok(*events),
                 Opened::Refused(_) if call.kind == OperationKind::SubscribeToTask => {
                     self.open(call, &sent, SubscribeVerb::Get).await?.into_events()
                 }
@@ -167,10 +167,10 @@ impl Agent {
         let dialect = self.chosen.dialect;
         if status.is_success() && content_type(&response).is_some_and(|kind| kind.contains("text/event-stream")) {
             let events = Events::new(dialect, sent.rpc_id.clone(), response.into_body(), self.limits);
-            return Ok(Opened::Events(events));
+            return Ok(Opened::Events(Box::new(events)));
         }
         match self.read_answer(call.kind, &sent.rpc_id, response).await {
-            Ok(Ok(answer)) => Ok(Opened::Events(Events::of_answer(dialect, answer, self.limits))),
+            Ok(Ok(answer)) => Ok(Opened::Events(Box::new(Events::of_answer(dialect, answer, self.limits)))),
             Ok(Err(fault)) => Err(CallError::Agent(fault)),
             Err(error) if matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) => {
                 Ok(Opened::Refused(error))
@@ -235,7 +235,7 @@ impl Sent<'_> {
 
 /// What a streaming call came to.
 enum Opened {
-    Events(Events),
+    Events(Box<Events>),
     /// No such path or verb, and no A2A error that says so.
     Refused(CallError),
 }
@@ -243,7 +243,7 @@ enum Opened {
 impl Opened {
     fn into_events(self) -> Result<Events, CallError> {
         match self {
-            Self::Events(events) => Ok(events),
+            Self::Events(events) => Ok(*events),
             Self::Refused(error) => Err(error),
         }
     }

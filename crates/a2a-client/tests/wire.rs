@@ -1,5 +1,8 @@
 //! The client against real sockets: cards in every place, calls and streams as agents answer them, and how they end.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set itself up must stop")]
+#![expect(clippy::disallowed_methods, reason = "the agents of these tests have no task list to be drained with")]
+
 use std::fmt::Write as _;
 use std::time::Duration;
 

@@ -375,6 +375,15 @@ fn cards_that_readers_round_differently_are_not_signed() {
     }
 }
 
+#[test]
+fn a_card_that_our_own_reader_refuses_is_not_signed() {
+    let mut card = Json::Object(union_card());
+    let params = card.pointer_mut("/capabilities/extensions/0/params").and_then(Json::as_object_mut).expect("there");
+    params.insert("k".repeat(300), true);
+    let card = card.as_object().expect("an object");
+    assert_eq!(sign(card, &union_key()), Err(SignError::Unreadable(json::ReadError::KeyTooLong { limit: 256 })));
+}
+
 /// Every place of a tree that holds a value, as pointers.
 fn places(json: &Json, at: &str, found: &mut Vec<String>) {
     let steps: Vec<(String, &Json)> = match json {

@@ -66,6 +66,9 @@ pub enum SignError {
     /// Our own verifier refuses what was just signed.
     #[error("the self-check of the {0} view failed")]
     SelfCheck(View),
+    /// Our own reader refuses what was just signed.
+    #[error("the signed card cannot be read back")]
+    Unreadable(#[from] json::ReadError),
 }
 
 /// What one entry of `signatures` is worth.
@@ -150,7 +153,7 @@ fn signed_views(card: &Object) -> &'static [View] {
 /// Reads the card as a client will and looks for a valid signature of each view.
 fn self_check(card: &Object, views: &[View], key: &SigningKey) -> Result<(), SignError> {
     let served = json::write(&Json::Object(card.clone()));
-    let served = json::read(&served, &Limits::default()).unwrap_or_default();
+    let served = json::read(&served, &Limits::default())?;
     let served = served.as_object().unwrap_or(card);
     let public = key.public();
     for view in views {
