@@ -42,7 +42,7 @@ async fn send(server: &Server, more: &str) -> Json {
 
 /// The next event of a stream; `None` at its end. Every frame of these streams is one event.
 async fn next(body: &mut Body) -> Option<Json> {
-    let frame = tokio::time::timeout(Duration::from_secs(20), body.frame()).await.expect("the stream goes on")?;
+    let frame = tokio::time::timeout(Duration::from_secs(20), body.frame()).await.unwrap()?;
     let bytes = frame.unwrap().into_data().unwrap();
     let data = bytes.strip_prefix(b"data: ").unwrap_or_else(|| panic!("no data: {bytes:?}"));
     Some(json::read(data.trim_ascii_end(), &Limits::default()).unwrap())

@@ -143,7 +143,7 @@ impl Stream {
                 return Some(if self.enveloped { event.get("result").unwrap().clone() } else { event });
             }
             let chunk = tokio::time::timeout(Duration::from_secs(20), self.response.chunk()).await;
-            self.text += &String::from_utf8(chunk.expect("the stream goes on").unwrap()?.to_vec()).unwrap();
+            self.text += std::str::from_utf8(&chunk.unwrap().unwrap()?).unwrap();
         }
     }
 
