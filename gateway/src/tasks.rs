@@ -1,9 +1,12 @@
 //! Background tasks of the process: named, counted, drained at the end. Nothing else may spawn.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,10 +28,9 @@ impl Tasks {
     /// Runs `work` in the background. A panic is logged with the name and counted; it takes nothing else down.
     pub fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         let panics = Arc::clone(&self.panics);
-        let inner = self.tracker.track_future(work);
-        #[expect(clippy::disallowed_methods, reason = "the one place that spawns")]
         self.tracker.spawn(async move {
-            if tokio::spawn(inner).await.is_err_and(|error| error.is_panic()) {
+            // What `work` holds is dropped with it; nothing of it is looked at after a panic.
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
                 panics.fetch_add(1, Ordering::Relaxed);
                 tracing::error!(task = name, "a background task panicked");
             }
@@ -58,5 +60,50 @@ impl Tasks {
         self.stop.cancel();
         self.tracker.close();
         tokio::time::timeout(grace, self.tracker.wait()).await.is_ok()
+    }
+}
+
+/// Lets hyper run the streams of an HTTP/2 connection as tasks of ours.
+#[derive(Clone, Debug)]
+pub struct StreamTasks(pub Tasks);
+
+impl<F> hyper::rt::Executor<F> for StreamTasks
+where
+    F: Future + Send + 'static,
+{
+    fn execute(&self, work: F) {
+        self.0.spawn("http2 stream", async move {
+            work.await;
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn panic_is_counted_and_the_others_go_on() {
+        let tasks = Tasks::new();
+        let (done, finished) = tokio::sync::oneshot::channel();
+        tasks.spawn("bad", async { panic!("on purpose") });
+        tasks.spawn("good", async move {
+            let _ = done.send(());
+        });
+        finished.await.unwrap();
+        assert!(tasks.drain(Duration::from_secs(5)).await);
+        assert_eq!(tasks.panics(), 1);
+    }
+
+    #[tokio::test]
+    async fn drain_tells_tasks_to_stop_and_reports_who_did_not() {
+        let tasks = Tasks::new();
+        let stop = tasks.stopping();
+        tasks.spawn("polite", async move { stop.cancelled().await });
+        assert!(tasks.drain(Duration::from_secs(5)).await);
+        let tasks = Tasks::new();
+        tasks.spawn("stubborn", std::future::pending());
+        assert!(!tasks.drain(Duration::from_millis(1)).await);
+        assert_eq!(tasks.running(), 1);
     }
 }

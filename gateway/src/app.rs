@@ -1,0 +1,240 @@
+//! The parts of the process and the order in which they begin and end.
+//!
+//! [`App::build`] opens everything and binds both sockets; nothing runs before all of it is there. [`Bound::run`]
+//! serves until told to stop, then drains: no new connections, running calls finish, streams are told, records are
+//! flushed. Nothing is global: every part is passed as an argument from here.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use egress::{AllowEntry, Client, ClientSettings, Connector, ConnectorSettings, Own, Plaintext, Rules};
+use secrecy::ExposeSecret as _;
+use store::{Pools, Store};
+use tokio::net::TcpListener;
+
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::discovery::Discovery;
+use crate::listener::{Acceptor, dispatch};
+use crate::registry::Registry;
+use crate::registry::compile::Compiler;
+use crate::registry::refresh::Refresh;
+use crate::seal::{Seal, SealError};
+use crate::tasks::Tasks;
+use crate::telemetry::Metrics;
+
+/// The parts that requests need. Shared as one `Arc`; every part is fixed, what changes is inside the parts.
+#[derive(Debug)]
+pub struct App {
+    /// What is configured.
+    pub settings: Settings,
+    /// The time.
+    pub clock: Clock,
+    /// Background tasks.
+    pub tasks: Tasks,
+    /// Counters.
+    pub metrics: Metrics,
+    /// Secrets at rest.
+    pub seal: Arc<Seal>,
+    /// The database.
+    pub store: Store,
+    /// Tenants, cards, keys, policies.
+    pub registry: Arc<Registry>,
+    /// Rows → compiled rows; the admin API asks it before it saves.
+    pub compiler: Arc<Compiler>,
+    /// Calls to agents of cards.
+    pub upstream: Client,
+    /// Fetches of documents that others name (cards to import, key sets).
+    pub fetch: Client,
+    /// Signed cards.
+    pub discovery: Discovery,
+}
+
+/// Why the gateway did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A socket could not be bound.
+    #[error("can't listen on {address} ({listener}); is another process using the port?")]
+    Bind {
+        /// `public` or `admin`.
+        listener: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Two metrics have one name.
+    #[error("the metrics can't be registered")]
+    Metrics(#[source] prometheus::Error),
+    /// The schema is older than this program.
+    #[error("the database lacks {0} migration(s); run `chancery migrate`, or start with --migrate")]
+    PendingMigrations(usize),
+    /// The master key can't be used.
+    #[error("the master key can't be used")]
+    Seal(#[source] SealError),
+    /// The database.
+    #[error("the database can't be used (store.url)")]
+    Store(#[source] store::Error),
+    /// TLS towards agents.
+    #[error("TLS can't be set up")]
+    Tls(#[source] rustls::Error),
+}
+
+/// A gateway with its sockets, not yet serving.
+#[derive(Debug)]
+pub struct Bound {
+    /// The parts.
+    pub app: Arc<App>,
+    refresh: Refresh,
+    public: TcpListener,
+    admin: TcpListener,
+}
+
+impl App {
+    /// Opens the store, compiles the first snapshot, binds the sockets.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing is left running.
+    pub async fn build(settings: Settings, clock: Clock) -> Result<Bound, StartError> {
+        let metrics = Metrics::new().map_err(StartError::Metrics)?;
+        for option in settings.relaxed() {
+            tracing::warn!(option, "an option trades safety away");
+            metrics.relaxed.with_label_values(&[option]).set(1);
+        }
+        let tasks = Tasks::new();
+        let seal = Arc::new(Seal::new(&settings.secrets).map_err(StartError::Seal)?);
+        let store = open_store(&settings).await?;
+        let compiler = Arc::new(Compiler::new(&settings, Arc::clone(&seal)));
+        let registry = Arc::new(Registry::default());
+        let refresh = Refresh::new(store.clone(), Arc::clone(&registry), Arc::clone(&compiler), metrics.clone());
+        refresh.load_all().await.map_err(StartError::Store)?;
+        let public = bind("public", settings.public.listen).await?;
+        let admin = bind("admin", settings.admin.listen).await?;
+        let own = own(&settings, &[&public, &admin]);
+        let upstream = client(&settings, &settings.egress.allow, own.clone(), "egress.allow")?;
+        let fetch = client(&settings, &settings.egress.fetch_allow, own, "egress.fetch_allow")?;
+        let discovery = Discovery::new(settings.limits.card_cache_bytes);
+        let app = Arc::new(Self {
+            settings, clock, tasks, metrics, seal, store, registry, compiler, upstream, fetch, discovery,
+        });
+        Ok(Bound { app, refresh, public, admin })
+    }
+
+    /// Whether records can be written.
+    #[must_use]
+    pub fn audit_is_writable(&self) -> bool {
+        true
+    }
+}
+
+impl Bound {
+    /// Where the public listener is.
+    #[must_use]
+    pub fn public_address(&self) -> Option<SocketAddr> {
+        self.public.local_addr().ok()
+    }
+
+    /// Where the admin listener is.
+    #[must_use]
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.local_addr().ok()
+    }
+
+    /// Serves until `shutdown`, then drains. `true` if everything ended in time.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> bool {
+        let Self { app, refresh, public, admin } = self;
+        tracing::info!(
+            public = ?public.local_addr().ok(),
+            admin = ?admin.local_addr().ok(),
+            tenants = app.registry.snapshot().tenants.len(),
+            "serving"
+        );
+        app.tasks.spawn("registry refresh", refresh.run(app.clock.clone(), app.tasks.stopping()));
+        spawn_public(&app, public);
+        spawn_admin(&app, admin);
+        shutdown.await;
+        drain(&app).await
+    }
+}
+
+fn spawn_public(app: &Arc<App>, socket: TcpListener) {
+    let shared = Arc::clone(app);
+    let answer = move |peer, request| dispatch::public(Arc::clone(&shared), peer, request);
+    app.tasks.spawn("public listener", acceptor(app, "public").run(socket, answer));
+}
+
+fn spawn_admin(app: &Arc<App>, socket: TcpListener) {
+    let shared = Arc::clone(app);
+    let router = crate::admin::router(Arc::clone(app));
+    let answer = move |peer, request| dispatch::admin(Arc::clone(&shared), router.clone(), peer, request);
+    app.tasks.spawn("admin listener", acceptor(app, "admin").run(socket, answer));
+}
+
+fn acceptor(app: &App, name: &'static str) -> Acceptor {
+    Acceptor {
+        name,
+        limits: app.settings.limits.connection.clone(),
+        tasks: app.tasks.clone(),
+        metrics: app.metrics.clone(),
+    }
+}
+
+async fn drain(app: &App) -> bool {
+    tracing::info!(running = app.tasks.running(), "stopping");
+    let drained = app.tasks.drain(app.settings.limits.drain).await;
+    if !drained {
+        tracing::warn!(running = app.tasks.running(), "some requests did not end in time");
+    }
+    app.store.close().await;
+    tracing::info!(drained, "stopped");
+    drained
+}
+
+async fn open_store(settings: &Settings) -> Result<Store, StartError> {
+    let store = Store::open(settings.store.url.expose_secret(), Pools::default()).await.map_err(StartError::Store)?;
+    let pending = store.pending_migrations().await.map_err(StartError::Store)?;
+    if pending.is_empty() { Ok(store) } else { Err(StartError::PendingMigrations(pending.len())) }
+}
+
+async fn bind(listener: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|source| StartError::Bind { listener, address, source })
+}
+
+/// What no card and no setting may make the gateway call: itself and its database.
+fn own(settings: &Settings, sockets: &[&TcpListener]) -> Vec<Own> {
+    let mut own: Vec<Own> = sockets.iter().filter_map(|socket| socket.local_addr().ok()).map(Own::Address).collect();
+    let mut named = |text: &str, default_port: u16| {
+        if let Ok(url) = url::Url::parse(text)
+            && let Some(host) = url.host_str()
+        {
+            let port = url.port_or_known_default().unwrap_or(default_port);
+            own.push(Own::Name { host: host.to_ascii_lowercase(), port });
+        }
+    };
+    for url in &settings.public.urls {
+        named(url.as_str(), 443);
+    }
+    for origin in &settings.admin.origins {
+        named(origin, 443);
+    }
+    if settings.store.url.expose_secret().starts_with("postgres") {
+        named(settings.store.url.expose_secret(), 5432);
+    }
+    own
+}
+
+fn client(
+    settings: &Settings,
+    allow: &[AllowEntry],
+    own: Vec<Own>,
+    key: &'static str,
+) -> Result<Client, StartError> {
+    let limits = &settings.limits.upstream;
+    let rules = Arc::new(Rules::new(allow.to_vec(), own, Plaintext::Listed, key));
+    let connector = ConnectorSettings { timeout: limits.connect, ..ConnectorSettings::default() };
+    let connector = Connector::new(rules, connector).map_err(StartError::Tls)?;
+    let client = ClientSettings { idle: limits.idle, head: limits.unary, ..ClientSettings::default() };
+    Ok(Client::new(connector, &client))
+}

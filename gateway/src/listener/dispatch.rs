@@ -1,0 +1,143 @@
+//! Which part of the gateway answers a request, by method and path alone.
+//!
+//! Public listener: health, discovery (GET and HEAD of cards, key sets, directories), CORS, and everything else below
+//! `/a2a/` to the pipeline. Admin listener: health, metrics, and the admin router, behind a check of `Host` and
+//! `Origin`. No header ever changes the route (`X-HTTP-Method-Override` and the like are not looked at).
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use tower::ServiceExt as _;
+
+use super::{forwarded, health};
+use crate::app::App;
+use crate::{discovery, pipeline};
+
+/// The body of every answer on the public listener.
+pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A body of these bytes.
+pub fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).boxed_unsync()
+}
+
+/// Answers one request of the public listener. A panic below becomes a 500 and takes nothing else down.
+pub async fn public(app: Arc<App>, peer: SocketAddr, request: Request<Incoming>) -> Response<Body> {
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let answer = AssertUnwindSafe(public_route(Arc::clone(&app), peer, request)).catch_unwind().await;
+    let mut response = answer.unwrap_or_else(|_| {
+        tracing::error!("a request panicked");
+        plain(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
+    });
+    discovery::cors::allow(&app.settings.public.cors, origin.as_ref(), response.headers_mut());
+    response
+}
+
+async fn public_route(app: Arc<App>, peer: SocketAddr, request: Request<Incoming>) -> Response<Body> {
+    let target_len = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    if target_len > app.settings.limits.connection.url_bytes {
+        return plain(StatusCode::URI_TOO_LONG, "url_too_long", "the request target is too long");
+    }
+    let path = request.uri().path();
+    let reads = request.method() == Method::GET || request.method() == Method::HEAD;
+    if reads && let Some(response) = health::answer(&app, path, health::Detail::Verdict) {
+        return response.map(full);
+    }
+    if request.method() == Method::OPTIONS {
+        return discovery::cors::preflight(&app.settings.public.cors, request.headers()).map(full);
+    }
+    if reads && let Some(found) = discovery::route(path) {
+        let (parts, _) = request.into_parts();
+        return discovery::answer(&app, peer, &parts, found).await.map(full);
+    }
+    if path.starts_with("/a2a/") {
+        let source = forwarded::source(peer, request.headers(), &app.settings.public.trusted_proxies);
+        return pipeline::handle(app, source, request).await;
+    }
+    plain(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
+}
+
+/// Answers one request of the admin listener.
+pub async fn admin(
+    app: Arc<App>,
+    router: axum::Router,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Response<axum::body::Body> {
+    let path = request.uri().path();
+    if let Some(response) = health::answer(&app, path, health::Detail::Full) {
+        return response.map(axum::body::Body::from);
+    }
+    if !is_our_host(&app, &request) || !is_our_origin(&app, &request) {
+        return document(
+            StatusCode::MISDIRECTED_REQUEST,
+            "wrong_host",
+            "the admin listener is not reached by this name; add its origin to admin.origins",
+        )
+        .map(axum::body::Body::from);
+    }
+    if path == "/metrics" && request.method() == Method::GET {
+        return metrics(&app).map(axum::body::Body::from);
+    }
+    let mut request = request.map(axum::body::Body::new);
+    request.extensions_mut().insert(axum::extract::ConnectInfo(peer));
+    match AssertUnwindSafe(router.oneshot(request)).catch_unwind().await {
+        Ok(Ok(response)) => response,
+        Ok(Err(never)) => match never {},
+        Err(_) => {
+            tracing::error!("an admin request panicked");
+            document(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error").map(axum::body::Body::from)
+        }
+    }
+}
+
+/// A page of another site can make a browser ask us, but only under that site's own name (DNS rebinding): `Host` must
+/// be an address, this machine, or a configured origin's.
+fn is_our_host(app: &App, request: &Request<Incoming>) -> bool {
+    let said = match request.uri().authority() {
+        Some(authority) => Some(authority.as_str()),
+        None => request.headers().get(header::HOST).and_then(|host| host.to_str().ok()),
+    };
+    let Some(authority) = said.and_then(|said| said.parse::<http::uri::Authority>().ok()) else { return false };
+    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+    let ours = |origin: &String| origin.split_once("://").is_some_and(|(_, rest)| rest == authority.as_str());
+    host == "localhost"
+        || host.parse::<std::net::IpAddr>().is_ok()
+        || app.settings.admin.origins.iter().any(ours)
+}
+
+fn is_our_origin(app: &App, request: &Request<Incoming>) -> bool {
+    let Some(origin) = request.headers().get(header::ORIGIN) else { return true };
+    let Ok(origin) = origin.to_str() else { return false };
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let same = origin.split_once("://").is_some_and(|(_, rest)| Some(rest) == host);
+    same || app.settings.admin.origins.iter().any(|ours| ours == origin)
+}
+
+fn metrics(app: &App) -> Response<Vec<u8>> {
+    app.metrics.task_panics.set(i64::try_from(app.tasks.panics()).unwrap_or(i64::MAX));
+    let mut response = Response::new(app.metrics.render());
+    let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
+}
+
+fn plain(status: StatusCode, code: &str, message: &str) -> Response<Body> {
+    document(status, code, message).map(full)
+}
+
+/// An error outside A2A, in the form of the admin API.
+pub(crate) fn document(status: StatusCode, code: &str, message: &str) -> Response<Vec<u8>> {
+    let mut response = Response::new(serde_json::json!({"code": code, "message": message}).to_string().into_bytes());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,62 @@
+//! `/healthz` and `/readyz`: whether the process lives, and whether it should get requests.
+//!
+//! Ready means: the registry is loaded, records can be written, and the process is not stopping. The admin listener
+//! also tells which options trade safety for something else.
+
+use http::{Response, StatusCode, header};
+use serde_json::json;
+
+use crate::app::App;
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// The verdict alone.
+    Verdict,
+    /// Also every check and relaxed option.
+    Full,
+}
+
+/// The answer to `path`, if it is one of the two.
+#[must_use]
+pub fn answer(app: &App, path: &str, detail: Detail) -> Option<Response<Vec<u8>>> {
+    match path {
+        "/healthz" => Some(document(StatusCode::OK, &json!({"status": "ok"}))),
+        "/readyz" => Some(ready(app, detail)),
+        _ => None,
+    }
+}
+
+fn ready(app: &App, detail: Detail) -> Response<Vec<u8>> {
+    let checks = [
+        ("registry", app.registry.is_loaded()),
+        ("audit", app.audit_is_writable()),
+        ("running", !app.tasks.stopping().is_cancelled()),
+    ];
+    let is_ready = checks.iter().all(|(_, fine)| *fine);
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let verdict = if is_ready { "ready" } else { "not ready" };
+    let body = match detail {
+        Detail::Verdict => json!({"status": verdict}),
+        Detail::Full => {
+            let checks: serde_json::Map<_, _> =
+                checks.iter().map(|(name, fine)| ((*name).to_owned(), json!(fine))).collect();
+            json!({
+                "status": verdict,
+                "checks": checks,
+                "revision": app.registry.snapshot().revision,
+                "relaxed": app.settings.relaxed(),
+            })
+        }
+    };
+    document(status, &body)
+}
+
+fn document(status: StatusCode, body: &serde_json::Value) -> Response<Vec<u8>> {
+    let mut response = Response::new(body.to_string().into_bytes());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,183 @@
+//! The accept loops: connections in, requests out to [`dispatch`], within the limits of a connection.
+//!
+//! Takes a bound socket and a function from request to response. HTTP/1.1 and HTTP/2 with prior knowledge; no upgrades.
+//! Refuses connections beyond the limit by closing them. When the process stops: accepts no more, tells every
+//! connection to finish (`connection: close`, GOAWAY), and leaves waiting for them to whoever drains the tasks. Never
+//! looks at a request.
+
+pub mod dispatch;
+pub mod forwarded;
+pub mod health;
+mod stall;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use prometheus::IntGauge;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config::ConnectionLimits;
+use crate::tasks::{StreamTasks, Tasks};
+use crate::telemetry::Metrics;
+
+/// What an accept loop needs besides its socket.
+#[derive(Clone, Debug)]
+pub struct Acceptor {
+    /// `public` or `admin`, for logs and metrics.
+    pub name: &'static str,
+    /// What a connection may do.
+    pub limits: ConnectionLimits,
+    /// Where connections run.
+    pub tasks: Tasks,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+impl Acceptor {
+    /// Accepts until the process stops.
+    pub async fn run<A, F, B>(self, socket: TcpListener, answer: A)
+    where
+        A: Fn(SocketAddr, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Response<B>> + Send + 'static,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let room = Arc::new(Semaphore::new(self.limits.connections));
+        let stopping = self.tasks.stopping();
+        loop {
+            let accepted = tokio::select! {
+                () = stopping.cancelled() => return,
+                accepted = socket.accept() => accepted,
+            };
+            match (accepted, Arc::clone(&room).try_acquire_owned()) {
+                (Ok((stream, peer)), Ok(place)) => {
+                    let work = self.clone().connection(stream, peer, answer.clone(), place);
+                    self.tasks.spawn("connection", work);
+                }
+                (Ok(_), Err(_)) => {
+                    self.metrics.connections_refused.with_label_values(&[self.name]).inc();
+                }
+                (Err(error), _) => {
+                    // Out of descriptors, as a rule: others must end before the next can come.
+                    tracing::warn!(listener = self.name, kind = ?error.kind(), "no connection could be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    async fn connection<A, F, B>(self, stream: TcpStream, peer: SocketAddr, answer: A, place: OwnedSemaphorePermit)
+    where
+        A: Fn(SocketAddr, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Response<B>> + Send + 'static,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let _open = Open::new(self.metrics.connections.with_label_values(&[self.name]), place);
+        // Events are small and must leave at once.
+        let _ = stream.set_nodelay(true);
+        let spoken = Arc::new(AtomicBool::new(false));
+        let heard = Arc::clone(&spoken);
+        let service = service_fn(move |request| {
+            heard.store(true, Ordering::Relaxed);
+            let response = answer(peer, request);
+            async move { Ok::<_, Infallible>(response.await) }
+        });
+        let io = TokioIo::new(stall::Stalling::new(stream, WRITE_PATIENCE));
+        let builder = self.builder();
+        let mut connection = std::pin::pin!(builder.serve_connection(io, service));
+        let stopping = self.tasks.stopping();
+        // hyper's own limit begins with the first byte of a head; this one also ends peers that never send any.
+        let mut silence = std::pin::pin!(tokio::time::sleep(self.limits.head_timeout * 2));
+        let mut phase = Phase::Silent;
+        loop {
+            tokio::select! {
+                ended = connection.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(listener = self.name, %error, "a connection ended early");
+                    }
+                    return;
+                }
+                () = silence.as_mut(), if phase == Phase::Silent => {
+                    if !spoken.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    phase = Phase::Serving;
+                }
+                () = stopping.cancelled(), if phase != Phase::Draining => {
+                    phase = Phase::Draining;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+
+    fn builder(&self) -> auto::Builder<StreamTasks> {
+        let limits = &self.limits;
+        let mut builder = auto::Builder::new(StreamTasks(self.tasks.clone()));
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.head_timeout)
+            .max_headers(limits.header_fields)
+            .max_buf_size(limits.header_bytes + limits.url_bytes);
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(limits.h2_streams)
+            .initial_stream_window_size(limits.h2_stream_window)
+            .initial_connection_window_size(limits.h2_connection_window)
+            .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+            .max_send_buf_size(limits.send_buffer_bytes)
+            .max_pending_accept_reset_streams(limits.h2_resets)
+            .max_local_error_reset_streams(limits.h2_resets)
+            .keep_alive_interval(H2_PING)
+            .keep_alive_timeout(H2_PING);
+        builder
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing was asked yet.
+    Silent,
+    /// At least one request came.
+    Serving,
+    /// The process stops.
+    Draining,
+}
+
+/// Counts an open connection, and holds its place among them.
+struct Open {
+    gauge: IntGauge,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Open {
+    fn new(gauge: IntGauge, place: OwnedSemaphorePermit) -> Self {
+        gauge.inc();
+        Self { gauge, _place: place }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.gauge.dec();
+    }
+}
+
+/// How long a write may wait for the peer to read.
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+/// How often a quiet HTTP/2 peer is asked whether it is still there, and how long it may take to answer.
+const H2_PING: Duration = Duration::from_secs(20);

@@ -1,0 +1,154 @@
+//! Logs and metrics: set up once, every name in one place.
+//!
+//! Logs are constant messages with fields; message texts, credentials and whole header maps are never fields. Metric
+//! labels are closed sets (outcome, dialect, operation), never names that a caller chooses.
+
+use prometheus::{Encoder as _, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
+
+use crate::config::{LogFormat, Telemetry};
+
+/// Sends log lines to standard error in the configured form. The first call wins; later ones are no error, because a
+/// test binary starts many gateways.
+pub fn init(settings: &Telemetry) {
+    let filter = tracing_subscriber::EnvFilter::new(&settings.level);
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // `try_init` fails only when a subscriber is set already.
+    let _ = match settings.format {
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).try_init(),
+        LogFormat::Pretty => lines.compact().try_init(),
+    };
+}
+
+/// Every metric of the gateway.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    registry: Registry,
+    /// `chancery_requests_total{outcome,dialect,operation}`: finished requests.
+    pub requests: IntCounterVec,
+    /// `chancery_refusals_total{stage,reason}`: requests that the gateway refused.
+    pub refusals: IntCounterVec,
+    /// `chancery_requests_in_flight`: requests that are being served.
+    pub in_flight: IntGauge,
+    /// `chancery_streams_open`: event streams that are open.
+    pub streams: IntGauge,
+    /// `chancery_upstream_seconds`: time until an agent's response head.
+    pub upstream_seconds: Histogram,
+    /// `chancery_request_seconds`: time until the end of the answer's head.
+    pub request_seconds: Histogram,
+    /// `chancery_audit_backlog_records`: records on disk that the store has not got yet.
+    pub audit_backlog: IntGauge,
+    /// `chancery_audit_lost_total`: records that could not be written.
+    pub audit_lost: IntCounter,
+    /// `chancery_connections_open{listener}`: open connections.
+    pub connections: IntGaugeVec,
+    /// `chancery_connections_refused_total{listener}`: connections closed because there were too many.
+    pub connections_refused: IntCounterVec,
+    /// `chancery_registry_revision`: the store's revision in force.
+    pub registry_revision: IntGauge,
+    /// `chancery_registry_bad_rows`: rows that were left out because they are wrong.
+    pub registry_bad_rows: IntGauge,
+    /// `chancery_registry_stale_seconds`: time since the store was last read.
+    pub registry_stale_seconds: IntGauge,
+    /// `chancery_cards_signed_total`: cards built and signed.
+    pub cards_signed: IntCounter,
+    /// `chancery_task_panics`: background tasks that panicked.
+    pub task_panics: IntGauge,
+    /// `chancery_relaxed_option{option}`: 1 for each option in force that trades safety for something else.
+    pub relaxed: IntGaugeVec,
+}
+
+impl Metrics {
+    /// All metrics, at zero, in a registry of their own.
+    ///
+    /// # Errors
+    /// Two metrics of one name: a mistake in this file.
+    pub fn new() -> Result<Self, prometheus::Error> {
+        let registry = Registry::new();
+        let of = Maker { registry: &registry };
+        Ok(Self {
+            requests: of.counters(
+                "chancery_requests_total",
+                "Finished requests",
+                &["outcome", "dialect", "operation"],
+            )?,
+            refusals: of.counters("chancery_refusals_total", "Requests the gateway refused", &["stage", "reason"])?,
+            in_flight: of.gauge("chancery_requests_in_flight", "Requests being served")?,
+            streams: of.gauge("chancery_streams_open", "Event streams that are open")?,
+            upstream_seconds: of.histogram("chancery_upstream_seconds", "Time until an agent's response head")?,
+            request_seconds: of.histogram("chancery_request_seconds", "Time until the answer's head")?,
+            audit_backlog: of.gauge("chancery_audit_backlog_records", "Records that the store has not got yet")?,
+            audit_lost: of.counter("chancery_audit_lost_total", "Records that could not be written")?,
+            connections: of.gauges("chancery_connections_open", "Open connections", &["listener"])?,
+            connections_refused: of.counters(
+                "chancery_connections_refused_total",
+                "Connections closed because there were too many",
+                &["listener"],
+            )?,
+            registry_revision: of.gauge("chancery_registry_revision", "The store's revision in force")?,
+            registry_bad_rows: of.gauge("chancery_registry_bad_rows", "Rows left out because they are wrong")?,
+            registry_stale_seconds: of.gauge("chancery_registry_stale_seconds", "Time since the store was read")?,
+            cards_signed: of.counter("chancery_cards_signed_total", "Cards built and signed")?,
+            task_panics: of.gauge("chancery_task_panics", "Background tasks that panicked")?,
+            relaxed: of.gauges("chancery_relaxed_option", "Options in force that trade safety away", &["option"])?,
+            registry,
+        })
+    }
+
+    /// The text that `/metrics` serves.
+    #[must_use]
+    pub fn render(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        if let Err(error) = prometheus::TextEncoder::new().encode(&self.registry.gather(), &mut text) {
+            tracing::error!(%error, "the metrics could not be written");
+        }
+        text
+    }
+}
+
+struct Maker<'a> {
+    registry: &'a Registry,
+}
+
+impl Maker<'_> {
+    fn add<T: prometheus::core::Collector + Clone + 'static>(&self, metric: T) -> Result<T, prometheus::Error> {
+        self.registry.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
+
+    fn counter(&self, name: &str, help: &str) -> Result<IntCounter, prometheus::Error> {
+        self.add(IntCounter::new(name, help)?)
+    }
+
+    fn counters(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, prometheus::Error> {
+        self.add(IntCounterVec::new(Opts::new(name, help), labels)?)
+    }
+
+    fn gauge(&self, name: &str, help: &str) -> Result<IntGauge, prometheus::Error> {
+        self.add(IntGauge::new(name, help)?)
+    }
+
+    fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, prometheus::Error> {
+        self.add(IntGaugeVec::new(Opts::new(name, help), labels)?)
+    }
+
+    fn histogram(&self, name: &str, help: &str) -> Result<Histogram, prometheus::Error> {
+        self.add(Histogram::with_opts(HistogramOpts::new(name, help).buckets(SECONDS.to_vec()))?)
+    }
+}
+
+const SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_is_rendered_under_its_name() {
+        let metrics = Metrics::new().unwrap();
+        metrics.requests.with_label_values(&["ok", "v10_jsonrpc", "send"]).inc();
+        metrics.streams.set(3);
+        let text = String::from_utf8(metrics.render()).unwrap();
+        assert!(text.contains("chancery_requests_total{dialect=\"v10_jsonrpc\",operation=\"send\",outcome=\"ok\"} 1"));
+        assert!(text.contains("chancery_streams_open 3"));
+    }
+}
