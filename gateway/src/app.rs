@@ -151,7 +151,7 @@ impl Bound {
             tenants = app.registry.snapshot().tenants.len(),
             "serving"
         );
-        app.tasks.spawn("registry refresh", refresh.run(app.clock.clone(), app.tasks.stopping()));
+        app.tasks.spawn("registry refresh", refresh.run(app.tasks.stopping()));
         spawn_public(&app, public);
         spawn_admin(&app, admin);
         shutdown.await;

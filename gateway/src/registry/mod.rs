@@ -5,11 +5,19 @@
 //! change list names. Every compiled credential, grant and card carries a cancellation token: when it disappears or
 //! loses its power, its token is cancelled and its open streams end.
 
+pub mod compile;
+pub mod document;
+pub mod mint;
+pub mod refresh;
+pub mod settings;
+
 use crate::clock::Micros;
 use a2a::OperationKind;
 use arc_swap::ArcSwap;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -44,8 +52,30 @@ pub struct TenantWorld {
     pub principals: HashMap<String, Arc<Principal>>,
     /// Keys that sign cards, active first; all of them are published.
     pub signers: Vec<Arc<CardSigner>>,
+    /// Policies by name, compiled; those with mistakes are not here.
+    pub policies: HashMap<String, Arc<NamedPolicy>>,
+    /// Rows that were left out, and why.
+    pub bad_rows: Vec<compile::BadRow>,
     /// Cancelled when the tenant is disabled or removed.
     pub cancelled: CancellationToken,
+}
+
+/// A compiled policy and what it was compiled from.
+pub struct NamedPolicy {
+    /// Its name.
+    pub name: String,
+    /// The version of its document.
+    pub version: i64,
+    /// The revision of its row.
+    pub revision: i64,
+    /// What runs.
+    pub pipeline: Arc<guard::Pipeline>,
+}
+
+impl std::fmt::Debug for NamedPolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NamedPolicy").field("name", &self.name).field("version", &self.version).finish_non_exhaustive()
+    }
 }
 
 /// A key of the tenant's that signs cards.
@@ -73,6 +103,8 @@ pub struct Card {
     pub name: String,
     /// The store's version number of the document and settings.
     pub version: i64,
+    /// The revision of its row, which also counts changes of state and credential.
+    pub revision: i64,
     /// Ours, or a remote agent we call.
     pub direction: Direction,
     /// Who may read the card.
@@ -121,6 +153,8 @@ pub struct Upstream {
     pub credential: UpstreamCredential,
     /// `X-Brutor-*`, correlation id and traceparent are stamped.
     pub stamp_headers: bool,
+    /// Over everything above and the sealed credential: two cards with one fingerprint reach one agent in one way.
+    pub fingerprint: [u8; 32],
 }
 
 /// One URL of an agent and the dialect spoken there.
@@ -166,7 +200,8 @@ impl std::fmt::Debug for UpstreamCredential {
 }
 
 /// Ours or remote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// An agent of ours: requests are `a2a_inbound`.
     Inbound,
@@ -175,7 +210,8 @@ pub enum Direction {
 }
 
 /// Who may read a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Visibility {
     /// Everybody, without a credential.
     Public,
@@ -186,7 +222,8 @@ pub enum Visibility {
 }
 
 /// Who sees a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TaskScope {
     /// Its creator.
     Principal,
@@ -195,7 +232,8 @@ pub enum TaskScope {
 }
 
 /// How a guardrail block is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum OnBlock {
     /// An error of protocol.md 3.4.
     Error,
@@ -253,6 +291,8 @@ pub struct Principal {
 pub struct Grant {
     /// `grt-…`
     pub id: String,
+    /// The revision of its row.
+    pub revision: i64,
     /// Which cards.
     pub cards: Vec<CardSelector>,
     /// Which operations.
@@ -280,13 +320,14 @@ pub enum CardSelector {
 #[derive(Debug, Default)]
 pub struct Registry {
     current: ArcSwap<Snapshot>,
+    loaded: AtomicBool,
 }
 
 impl Registry {
     /// Starts with `first`.
     #[must_use]
     pub fn new(first: Snapshot) -> Self {
-        Self { current: ArcSwap::from_pointee(first) }
+        Self { current: ArcSwap::from_pointee(first), loaded: AtomicBool::new(true) }
     }
 
     /// The state to judge one request by, from its start to its end.
@@ -297,6 +338,18 @@ impl Registry {
 
     /// Puts `next` in place.
     pub fn replace(&self, next: Snapshot) {
-        self.current.store(Arc::new(next));
+        self.replace_shared(Arc::new(next));
+    }
+
+    /// The same for a state that the caller looks at afterwards.
+    pub fn replace_shared(&self, next: Arc<Snapshot>) {
+        self.current.store(next);
+        self.loaded.store(true, Ordering::Release);
+    }
+
+    /// Whether a snapshot of the store was ever put in place.
+    #[must_use]
+    pub fn is_loaded(&self) -> bool {
+        self.loaded.load(Ordering::Acquire)
     }
 }

@@ -1,0 +1,86 @@
+//! A card's document → the signed union card behind the gateway, and the addresses that it names.
+//!
+//! Takes documents and signers, gives trees. URLs come from configured public URLs alone. Never reads a request.
+
+use a2a::rewrite::{self, Binding, Gateway, Relays, Scheme, SchemeKind};
+use a2a::sign::{self, SignError};
+use a2a::Version;
+use json::{Json, Object};
+
+use crate::registry::TenantWorld;
+
+/// Why a card can't be published.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// The document lacks something.
+    #[error("the card's document can't be published ({} problem(s))", .0.len())]
+    Document(Vec<rewrite::Problem>),
+    /// The tenant has no active signing key.
+    #[error("the tenant has no active key that signs cards")]
+    NoSigner,
+    /// The signature could not be made.
+    #[error("the card can't be signed")]
+    Sign(#[from] SignError),
+}
+
+/// The one address of a card at the gateway.
+#[must_use]
+pub fn card_url(public_url: &str, tenant: &str, card: &str) -> String {
+    format!("{public_url}/a2a/{tenant}/{card}")
+}
+
+/// The address of a tenant's key set.
+#[must_use]
+pub fn key_set_url(public_url: &str, tenant: &str) -> String {
+    format!("{public_url}/.well-known/a2a-jwks/{tenant}")
+}
+
+/// What every card promises: the bindings that are served, and how to authenticate. Push notifications are not
+/// relayed yet, so no card offers them.
+#[must_use]
+pub fn gateway(card_url: &str) -> Gateway {
+    let scope = || "a2a.invoke".to_owned();
+    Gateway {
+        url: card_url.to_owned(),
+        interfaces: vec![
+            (Binding::JsonRpc, Version::V10),
+            (Binding::HttpJson, Version::V10),
+            (Binding::JsonRpc, Version::V03),
+        ],
+        security: vec![
+            Scheme { name: "bearer".into(), scope: scope(), kind: SchemeKind::Bearer { format: None } },
+            Scheme { name: "apiKey".into(), scope: scope(), kind: SchemeKind::ApiKey { header: "X-API-Key".into() } },
+        ],
+        relays: Relays { streaming: true, push_notifications: false, extended_card: true },
+    }
+}
+
+/// `document` as the gateway publishes it, signed with every active key of the tenant. `which` is the place of
+/// `public_url` among the configured ones.
+///
+/// # Errors
+/// [`PublishError`]
+pub fn signed(
+    document: &Object,
+    world: &TenantWorld,
+    card: &str,
+    (which, public_url): (usize, &str),
+) -> Result<Object, PublishError> {
+    let url = card_url(public_url, &world.name, card);
+    let published = rewrite::publish(document, &gateway(&url)).map_err(PublishError::Document)?;
+    let mut signed: Option<Object> = None;
+    for key in world.signers.iter().filter_map(|signer| signer.signing.get(which)) {
+        let by_this = sign::sign(&published, key)?;
+        match &mut signed {
+            None => signed = Some(by_this),
+            Some(signed) => append_signatures(signed, &by_this),
+        }
+    }
+    signed.ok_or(PublishError::NoSigner)
+}
+
+fn append_signatures(signed: &mut Object, other: &Object) {
+    if let (Some(Json::Array(all)), Some(Json::Array(more))) = (signed.get_mut("signatures"), other.get("signatures")) {
+        all.extend(more.iter().cloned());
+    }
+}

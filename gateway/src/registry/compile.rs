@@ -1,0 +1,405 @@
+//! Rows → [`TenantWorld`]. Every bad row is named; a bad row disables itself and what depends on it, nothing else.
+//!
+//! Takes the rows of one tenant and the state before, gives the new world and the tenant's credentials. What did not
+//! change keeps its cancellation token; what disappeared or changed its meaning is cancelled by `refresh`. The admin
+//! API asks the same functions before it saves ([`Compiler::check_card`] and its siblings). Never waits, never fetches.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use a2a::sign::{PublicKey, SigningKey};
+use store::{
+    CardFacts, CardState, GrantRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState, SigningKeyRow,
+    SigningKeyState, TenantRows, TenantState,
+};
+use tokio_util::sync::CancellationToken;
+
+pub use super::document::Problem;
+use super::settings::GrantDocument;
+use super::{
+    Card, CardSelector, CardSigner, Credential, Grant, NamedPolicy, Principal, Snapshot, TenantWorld, is_name,
+};
+use crate::config::Settings;
+use crate::seal::{Place, Seal};
+
+mod card;
+
+/// A row that was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRow {
+    /// `card`, `grant`, `key`, `policy`, `signing_key` or `tenant`.
+    pub kind: &'static str,
+    /// Its name, or its id where it has none.
+    pub name: String,
+    /// Why.
+    pub problems: Vec<Problem>,
+}
+
+/// A tenant, compiled.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The world; `None` for a tenant that is suspended.
+    pub world: Option<TenantWorld>,
+    /// The tenant's credentials, for [`Snapshot::keys`].
+    pub keys: Vec<Arc<Credential>>,
+}
+
+/// What compiling needs besides rows.
+#[derive(Debug)]
+pub struct Compiler {
+    seal: Arc<Seal>,
+    public_urls: Vec<String>,
+}
+
+impl Compiler {
+    /// For this configuration.
+    #[must_use]
+    pub fn new(settings: &Settings, seal: Arc<Seal>) -> Self {
+        Self { seal, public_urls: settings.public.urls.iter().map(|url| url.as_str().to_owned()).collect() }
+    }
+
+    /// The whole tenant. `before` is the state that is replaced.
+    #[must_use]
+    pub fn tenant(&self, rows: &TenantRows, before: &Snapshot) -> Compiled {
+        if rows.tenant.state != TenantState::Active {
+            return Compiled { world: None, keys: Vec::new() };
+        }
+        let name = rows.tenant.name.as_str();
+        let old = before.tenants.get(name);
+        let cancelled = old.map_or_else(CancellationToken::new, |old| old.cancelled.clone());
+        let mut tenant = Tenant { compiler: self, rows, old: old.map(Arc::as_ref), cancelled, bad: Vec::new() };
+        let policies = tenant.policies();
+        let cards = tenant.cards(&policies);
+        let principals = tenant.principals();
+        let keys = tenant.keys(&principals, before);
+        let signers = tenant.signers();
+        let Tenant { cancelled, bad, .. } = tenant;
+        let world = TenantWorld {
+            name: name.to_owned(),
+            cards,
+            default_card: rows.tenant.default_card.clone(),
+            principals,
+            signers,
+            policies,
+            bad_rows: bad,
+            cancelled,
+        };
+        Compiled { world: Some(world), keys }
+    }
+
+    /// What is wrong with a card before it is saved. `policies` are the names that exist.
+    #[must_use]
+    pub fn check_card(&self, settings: &[u8], document: &[u8], policies: &[&str]) -> Vec<Problem> {
+        let mut problems = match super::settings::CardSettings::read(settings) {
+            Ok(settings) => card::check(&settings, policies),
+            Err(problems) => problems,
+        };
+        match super::settings::read_card(document) {
+            Ok(card) => {
+                let gateway = crate::discovery::publish::gateway("https://gateway.invalid/a2a/t/c");
+                let faults = a2a::rewrite::publish(&card, &gateway).err().unwrap_or_default();
+                problems.extend(
+                    faults.into_iter().map(|fault| Problem::new(format!("/card{}", fault.path), fault.fault.to_string())),
+                );
+            }
+            Err(unreadable) => {
+                problems.extend(unreadable.into_iter().map(|problem| Problem::new("/card", problem.problem)));
+            }
+        }
+        problems
+    }
+
+    /// What is wrong with a policy document before it is saved.
+    #[must_use]
+    pub fn check_policy(&self, tenant: &str, name: &str, document: &[u8]) -> Vec<Problem> {
+        self.pipeline(tenant, name, 0, document).err().unwrap_or_default()
+    }
+
+    /// What is wrong with a grant document before it is saved.
+    #[must_use]
+    pub fn check_grant(&self, document: &[u8]) -> Vec<Problem> {
+        grant_facts(document).err().unwrap_or_default()
+    }
+
+    /// A compiled policy.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn pipeline(
+        &self,
+        tenant: &str,
+        name: &str,
+        version: i64,
+        document: &[u8],
+    ) -> Result<guard::Pipeline, Vec<Problem>> {
+        let document = json::read(document, &json::Limits::default())
+            .map_err(|error| vec![Problem::new("", format!("can't be read: {error}"))])?;
+        let key = self.seal.derive("guard findings", tenant);
+        guard::Pipeline::compile(&document, &guard::Options { key: key.as_slice(), policy: name, version }).map_err(
+            |error| error.problems.into_iter().map(|fault| Problem::new(fault.path, fault.problem)).collect(),
+        )
+    }
+}
+
+/// One tenant while it is compiled.
+struct Tenant<'a> {
+    compiler: &'a Compiler,
+    rows: &'a TenantRows,
+    old: Option<&'a TenantWorld>,
+    cancelled: CancellationToken,
+    bad: Vec<BadRow>,
+}
+
+impl Tenant<'_> {
+    fn name(&self) -> &str {
+        self.rows.tenant.name.as_str()
+    }
+
+    fn note(&mut self, kind: &'static str, name: &str, problems: Vec<Problem>) {
+        tracing::error!(tenant = self.name(), kind, row = name, problems = problems.len(), "a row was left out");
+        self.bad.push(BadRow { kind, name: name.to_owned(), problems });
+    }
+
+    fn policies(&mut self) -> HashMap<String, Arc<NamedPolicy>> {
+        let mut policies = HashMap::with_capacity(self.rows.policies.len());
+        for row in &self.rows.policies {
+            match self.policy(row) {
+                Ok(policy) => {
+                    policies.insert(row.name.clone(), policy);
+                }
+                Err(problems) => self.note("policy", &row.name, problems),
+            }
+        }
+        policies
+    }
+
+    fn policy(&self, row: &PolicyRow) -> Result<Arc<NamedPolicy>, Vec<Problem>> {
+        if let Some(old) = self.old.and_then(|old| old.policies.get(&row.name))
+            && old.revision == row.revision
+        {
+            return Ok(Arc::clone(old));
+        }
+        let pipeline = Arc::new(self.compiler.pipeline(self.name(), &row.name, row.version, &row.document)?);
+        Ok(Arc::new(NamedPolicy { name: row.name.clone(), version: row.version, revision: row.revision, pipeline }))
+    }
+
+    fn cards(&mut self, policies: &HashMap<String, Arc<NamedPolicy>>) -> HashMap<String, Arc<Card>> {
+        let mut cards = HashMap::with_capacity(self.rows.cards.len());
+        for facts in self.rows.cards.iter().filter(|facts| facts.state == CardState::Published) {
+            match self.card(facts, policies) {
+                Ok(card) => {
+                    cards.insert(facts.name.clone(), card);
+                }
+                Err(problems) => self.note("card", &facts.name, problems),
+            }
+        }
+        cards
+    }
+
+    fn card(
+        &self,
+        facts: &CardFacts,
+        policies: &HashMap<String, Arc<NamedPolicy>>,
+    ) -> Result<Arc<Card>, Vec<Problem>> {
+        let old = self.old.and_then(|old| old.cards.get(&facts.name)).filter(|old| old.id == facts.id);
+        let make = card::Make {
+            seal: &self.compiler.seal,
+            tenant: &self.rows.tenant,
+            principals: &self.rows.principals,
+            policies,
+        };
+        let mut card = make.card(facts)?;
+        card.cancelled = match old {
+            Some(old) if old.upstream.fingerprint == card.upstream.fingerprint => old.cancelled.clone(),
+            Some(_) | None => self.cancelled.child_token(),
+        };
+        Ok(Arc::new(card))
+    }
+
+    fn principals(&mut self) -> HashMap<String, Arc<Principal>> {
+        let mut grants: HashMap<&str, Vec<Arc<Grant>>> = HashMap::new();
+        for row in &self.rows.grants {
+            match self.grant(row) {
+                Ok(grant) => grants.entry(row.principal_id.as_str()).or_default().push(grant),
+                Err(problems) => self.note("grant", &row.name, problems),
+            }
+        }
+        let active = self.rows.principals.iter().filter(|row| row.state == PrincipalState::Active);
+        let made = active.map(|row| {
+            let grants = grants.remove(row.id.as_str()).unwrap_or_default();
+            (row.id.clone(), Arc::new(self.principal(row, grants)))
+        });
+        made.collect()
+    }
+
+    fn principal(&self, row: &PrincipalRow, grants: Vec<Arc<Grant>>) -> Principal {
+        let old = self.old.and_then(|old| old.principals.get(&row.id));
+        Principal {
+            id: row.id.clone(),
+            tenant: self.name().to_owned(),
+            name: row.name.clone(),
+            grants,
+            cancelled: old.map_or_else(|| self.cancelled.child_token(), |old| old.cancelled.clone()),
+        }
+    }
+
+    fn grant(&self, row: &GrantRow) -> Result<Arc<Grant>, Vec<Problem>> {
+        let old = self.old.and_then(|old| old.principals.get(&row.principal_id));
+        let same = old.and_then(|old| old.grants.iter().find(|g| g.id == row.id && g.revision == row.revision));
+        if let Some(same) = same {
+            return Ok(Arc::clone(same));
+        }
+        let facts = grant_facts(&row.document)?;
+        Ok(Arc::new(Grant {
+            id: row.id.clone(),
+            revision: row.revision,
+            cards: facts.cards,
+            operations: facts.operations,
+            per_minute: facts.per_minute,
+            concurrent: facts.concurrent,
+            cancelled: self.cancelled.child_token(),
+        }))
+    }
+
+    fn keys(&mut self, principals: &HashMap<String, Arc<Principal>>, before: &Snapshot) -> Vec<Arc<Credential>> {
+        let mut keys = Vec::with_capacity(self.rows.keys.len());
+        for row in &self.rows.keys {
+            // The key of a disabled principal is no mistake; it just proves nobody.
+            let Some(principal) = principals.get(&row.principal_id) else { continue };
+            match self.key(row, principal, before) {
+                Ok(key) => keys.push(key),
+                Err(problem) => self.note("key", &row.id, vec![problem]),
+            }
+        }
+        keys
+    }
+
+    fn key(&self, row: &KeyRow, principal: &Arc<Principal>, before: &Snapshot) -> Result<Arc<Credential>, Problem> {
+        let hash: [u8; 32] =
+            row.hash.as_slice().try_into().map_err(|_| Problem::new("/hash", "is no SHA-256"))?;
+        let old = before.keys.get(&hash).filter(|old| old.key_id == row.id);
+        Ok(Arc::new(Credential {
+            key_id: row.id.clone(),
+            hash,
+            principal: Arc::clone(principal),
+            expires_at: row.expires,
+            cancelled: old.map_or_else(|| self.cancelled.child_token(), |old| old.cancelled.clone()),
+        }))
+    }
+
+    fn signers(&mut self) -> Vec<Arc<CardSigner>> {
+        let mut rows: Vec<&SigningKeyRow> = self
+            .rows
+            .signing_keys
+            .iter()
+            .filter(|row| row.purpose == KeyPurpose::Card && row.state != SigningKeyState::Gone)
+            .collect();
+        rows.sort_by_key(|row| (row.state != SigningKeyState::Active, std::cmp::Reverse(row.activated)));
+        let mut signers = Vec::with_capacity(rows.len());
+        for row in rows {
+            match self.signer(row) {
+                Ok(signer) => signers.push(Arc::new(signer)),
+                Err(problem) => self.note("signing_key", &row.kid, vec![problem]),
+            }
+        }
+        signers
+    }
+
+    fn signer(&self, row: &SigningKeyRow) -> Result<CardSigner, Problem> {
+        let bytes = row.public.as_slice().try_into().map_err(|_| Problem::new("/public", "is no Ed25519 key"))?;
+        let public = PublicKey::from_bytes(bytes, Some(row.kid.clone()))
+            .map_err(|error| Problem::new("/public", error.to_string()))?;
+        let signing = match (row.state, &row.sealed_private) {
+            (SigningKeyState::Active, Some(blob)) => self.signing_halves(row, blob)?,
+            (SigningKeyState::Active, None) => return Err(Problem::new("/sealed_private", "is missing")),
+            (SigningKeyState::Next | SigningKeyState::Retiring | SigningKeyState::Gone, _) => Vec::new(),
+        };
+        if signing.first().is_some_and(|key| key.public() != public) {
+            return Err(Problem::new("/public", "does not belong to the private half"));
+        }
+        Ok(CardSigner { signing, public })
+    }
+
+    fn signing_halves(&self, row: &SigningKeyRow, blob: &[u8]) -> Result<Vec<SigningKey>, Problem> {
+        let wrong = |text: String| Problem::new("/sealed_private", text);
+        let place = Place::signing_key(self.name(), &row.id);
+        let seed = self.compiler.seal.open(place, blob).map_err(|error| wrong(error.to_string()))?;
+        let seed: &[u8; 32] = seed.as_slice().try_into().map_err(|_| wrong("is no Ed25519 seed".to_owned()))?;
+        let half = |url: &String| {
+            let key_set = crate::discovery::publish::key_set_url(url, self.name());
+            SigningKey::from_seed(seed, Some(row.kid.clone()), Some(key_set))
+        };
+        Ok(self.compiler.public_urls.iter().map(half).collect())
+    }
+}
+
+struct GrantFacts {
+    cards: Vec<CardSelector>,
+    operations: Vec<a2a::OperationKind>,
+    per_minute: Option<u32>,
+    concurrent: Option<u32>,
+}
+
+fn grant_facts(document: &[u8]) -> Result<GrantFacts, Vec<Problem>> {
+    let document: GrantDocument = super::document::read(document)?;
+    let mut problems = Vec::new();
+    let mut cards = Vec::new();
+    for (at, text) in document.cards.iter().flatten().enumerate() {
+        match selector(text) {
+            Some(selector) => cards.push(selector),
+            None => problems.push(Problem::new(
+                format!("/cards/{at}"),
+                format!("{text:?} is no card name, no \"tag:name\" and not \"*\""),
+            )),
+        }
+    }
+    let mut operations = Vec::new();
+    for (at, text) in document.operations.iter().flatten().enumerate() {
+        match (text.as_str(), a2a::OperationKind::from_name(text)) {
+            ("*", _) => operations.extend(a2a::OperationKind::ALL),
+            (_, Some(operation)) => operations.push(operation),
+            (_, None) => {
+                let known: Vec<&str> = a2a::OperationKind::ALL.iter().map(|kind| kind.name()).collect();
+                problems.push(Problem::new(
+                    format!("/operations/{at}"),
+                    format!("{text:?} is no operation; there are {} and \"*\"", known.join(", ")),
+                ));
+            }
+        }
+    }
+    operations.sort_unstable();
+    operations.dedup();
+    let limits = document.limits.unwrap_or_default();
+    for (path, limit) in [("/limits/per_minute", limits.per_minute), ("/limits/concurrent", limits.concurrent)] {
+        if limit == Some(0) {
+            problems.push(Problem::new(path, "must be at least 1; withdraw the grant to allow nothing"));
+        }
+    }
+    for (path, is_empty) in
+        [("/cards", document.cards.unwrap_or_default().is_empty()), ("/operations", document.operations.unwrap_or_default().is_empty())]
+    {
+        if is_empty {
+            problems.push(Problem::new(path, "must name at least one"));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(GrantFacts { cards, operations, per_minute: limits.per_minute, concurrent: limits.concurrent })
+}
+
+fn selector(text: &str) -> Option<CardSelector> {
+    match (text, text.strip_prefix("tag:")) {
+        ("*", _) => Some(CardSelector::Any),
+        (_, Some(tag)) => is_tag(tag).then(|| CardSelector::Tag(tag.to_owned())),
+        (name, None) => is_name(name).then(|| CardSelector::Name(name.to_owned())),
+    }
+}
+
+/// Tags follow the form of names, reserved words included.
+fn is_tag(text: &str) -> bool {
+    store::TenantId::new(text).is_some()
+}
+
+#[cfg(test)]
+mod tests;

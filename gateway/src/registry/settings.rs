@@ -1,0 +1,341 @@
+//! The documents behind rows: a card's settings, a grant, an upstream credential. Shapes as administrators write them.
+//!
+//! Every member is optional here, with the defaults of the contract; `compile` makes real types of them and says what
+//! is missing. Unknown members and values are refused.
+
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+
+use super::document::{self, Problem};
+use super::{Direction, OnBlock, TaskScope, Visibility};
+use crate::seal::{Place, Seal, SealError};
+
+/// Settings of a card.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CardSettings {
+    /// `inbound` (an agent of ours) or `outbound` (a remote agent that ours call).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
+    /// Who may read the card: `public`, `tenant`, `hidden`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<Visibility>,
+    /// Where and how the agent is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Upstream>,
+    /// `lenient` accepts a v1.0 body without a version header, `strict` refuses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version_mode: Option<VersionMode>,
+    /// Who sees a task: its creator (`principal`) or everybody in the tenant who may call the card (`tenant`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_scope: Option<TaskScope>,
+    /// The guardrail policy by name; none takes the tenant's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// Limits that differ from the node's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+    /// How a guardrail block is answered: `error` or `rejected_task`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_block: Option<OnBlock>,
+    /// Tags that grants can select.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// The principal (by name) that this agent is when it calls others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_principal: Option<String>,
+    /// What the document says the agent can do. Derived when the card is saved, see [`CardSettings::to_stored`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Capabilities>,
+}
+
+/// Where and how the agent is reached.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Upstream {
+    /// One entry a URL, preferred first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interfaces: Option<Vec<Interface>>,
+    /// The one dialect to speak, whatever the interfaces say: `v10_jsonrpc`, `v10_http_json`, `v03_jsonrpc`, `path_rpc`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<String>,
+    /// How `:` is written towards the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub colon: Option<Colon>,
+    /// What the probe at registration found out for `colon = "auto"`; none is `percent`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled_colon: Option<SettledColon>,
+    /// What `path_rpc` puts in the body: `envelope` or `bare`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_body: Option<PathBody>,
+    /// Whether tenant, correlation and trace headers are stamped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stamp_headers: Option<bool>,
+}
+
+/// One URL of an agent.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Interface {
+    /// The URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// `JSONRPC` or `HTTP+JSON`; none is `JSONRPC`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binding: Option<String>,
+    /// `1.0` or `0.3`; none is `1.0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The `tenant` that this agent wants in requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+}
+
+/// Limits that differ from the node's. Sizes in bytes, times in seconds.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Largest request body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_bytes: Option<u32>,
+    /// Largest unary answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_bytes: Option<u32>,
+    /// Longest wait for a unary answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unary_seconds: Option<u32>,
+    /// Longest silence of a stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_idle_seconds: Option<u32>,
+    /// Longest stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_total_seconds: Option<u32>,
+}
+
+/// What the document says the agent can do.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Capabilities {
+    /// Streaming operations.
+    pub streaming: bool,
+    /// An extended card.
+    pub extended_card: bool,
+}
+
+impl Default for Capabilities {
+    /// For settings saved without them: nothing is withheld that the agent can refuse by itself.
+    fn default() -> Self {
+        Self { streaming: true, extended_card: false }
+    }
+}
+
+/// A grant's document.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GrantDocument {
+    /// Cards by name, `tag:name`, or `*`.
+    pub cards: Option<Vec<String>>,
+    /// Operations: `send`, `stream`, `get`, `list`, `cancel`, `subscribe`, `push_create`, `push_get`, `push_list`,
+    /// `push_delete`, `extended_card`, or `*`.
+    pub operations: Option<Vec<String>>,
+    /// How much.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<GrantLimits>,
+}
+
+/// How much a grant allows.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GrantLimits {
+    /// Calls per minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_minute: Option<u32>,
+    /// Calls in flight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<u32>,
+}
+
+macro_rules! choices {
+    ($($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal),+ $(,)? })+) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+        pub enum $name { $($(#[$vmeta])* #[serde(rename = $text)] $variant),+ }
+    )+};
+}
+
+choices! {
+    /// Version header missing with a v1.0 body.
+    VersionMode {
+        /// Accepted.
+        Lenient = "lenient",
+        /// Refused.
+        Strict = "strict",
+    }
+    /// How `:` is written.
+    Colon {
+        /// As the probe found out.
+        Auto = "auto",
+        /// `%3A`
+        Percent = "percent",
+        /// `:`
+        Literal = "literal",
+    }
+    /// What the probe found out.
+    SettledColon {
+        /// `%3A`
+        Percent = "percent",
+        /// `:`
+        Literal = "literal",
+    }
+    /// What `path_rpc` puts in the body.
+    PathBody {
+        /// A JSON-RPC envelope.
+        Envelope = "envelope",
+        /// The parameters alone.
+        Bare = "bare",
+    }
+}
+
+impl CardSettings {
+    /// Reads a settings document.
+    ///
+    /// # Errors
+    /// Everything that does not fit.
+    pub fn read(bytes: &[u8]) -> Result<Self, Vec<Problem>> {
+        document::read(bytes)
+    }
+
+    /// The document to store: with the capabilities that `card` (the published document) declares.
+    ///
+    /// # Errors
+    /// The card is no JSON object.
+    pub fn to_stored(mut self, card: &[u8]) -> Result<Vec<u8>, Vec<Problem>> {
+        self.capabilities = Some(capabilities(&read_card(card)?));
+        serde_json::to_vec(&self).map_err(|error| vec![Problem::new("", error.to_string())])
+    }
+}
+
+/// Reads a card's document, which came from outside.
+///
+/// # Errors
+/// It is no JSON object.
+pub fn read_card(bytes: &[u8]) -> Result<json::Object, Vec<Problem>> {
+    let limits = json::Limits { depth: 32, ..json::Limits::default() };
+    match json::read(bytes, &limits) {
+        Ok(json::Json::Object(card)) => Ok(card),
+        Ok(_) => Err(vec![Problem::new("", "an agent card must be an object")]),
+        Err(error) => Err(vec![Problem::new("", format!("the agent card can't be read: {error}"))]),
+    }
+}
+
+/// What a card of either generation says its agent can do.
+#[must_use]
+pub fn capabilities(card: &json::Object) -> Capabilities {
+    let is = |value: Option<&json::Json>| value == Some(&json::Json::Bool(true));
+    let declared = card.get("capabilities");
+    Capabilities {
+        streaming: is(declared.and_then(|d| d.get("streaming"))),
+        extended_card: is(declared.and_then(|d| d.get("extendedAgentCard")))
+            || is(card.get("supportsAuthenticatedExtendedCard")),
+    }
+}
+
+/// The gateway's credential towards an agent, as it is sealed.
+#[derive(Clone, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct SealedCredential {
+    origin: Option<String>,
+    kind: Option<String>,
+    token: Option<String>,
+    name: Option<String>,
+    value: Option<String>,
+    user: Option<String>,
+    password: Option<String>,
+}
+
+/// The gateway's credential towards an agent, as an administrator writes it.
+#[derive(Clone, Debug)]
+pub enum NewCredential {
+    /// `Authorization: Bearer …`
+    Bearer {
+        /// The token.
+        token: SecretString,
+    },
+    /// A header.
+    Header {
+        /// Its name.
+        name: http::HeaderName,
+        /// Its value.
+        value: SecretString,
+    },
+    /// `Authorization: Basic …`
+    Basic {
+        /// User name.
+        user: String,
+        /// Password.
+        password: SecretString,
+    },
+}
+
+impl NewCredential {
+    /// The blob to store for the card with this id: sealed, and bound to the one origin (`https://host:port`) that it
+    /// may be sent to.
+    ///
+    /// # Errors
+    /// [`SealError`].
+    pub fn seal(&self, seal: &Seal, tenant: &str, card_id: &str, origin: &str) -> Result<Vec<u8>, SealError> {
+        use secrecy::ExposeSecret as _;
+        let plain = |secret: &SecretString| Some(secret.expose_secret().to_owned());
+        let origin = Some(origin.to_owned());
+        let document = match self {
+            Self::Bearer { token } => {
+                SealedCredential { origin, kind: Some("bearer".into()), token: plain(token), ..Default::default() }
+            }
+            Self::Header { name, value } => SealedCredential {
+                origin,
+                kind: Some("header".into()),
+                name: Some(name.to_string()),
+                value: plain(value),
+                ..Default::default()
+            },
+            Self::Basic { user, password } => SealedCredential {
+                origin,
+                kind: Some("basic".into()),
+                user: Some(user.clone()),
+                password: plain(password),
+                ..Default::default()
+            },
+        };
+        let bytes = zeroize::Zeroizing::new(serde_json::to_vec(&document).map_err(|_| SealError::Malformed)?);
+        seal.seal(Place::card_credential(tenant, card_id), &bytes)
+    }
+}
+
+/// Opens a sealed credential and checks that it belongs to every one of `origins`.
+pub(super) fn open_credential(
+    seal: &Seal,
+    place: Place<'_>,
+    blob: &[u8],
+    origins: &[String],
+) -> Result<super::UpstreamCredential, Problem> {
+    let wrong = |problem: &str| Problem::new("/upstream/credential", problem);
+    let bytes = seal.open(place, blob).map_err(|error| wrong(&error.to_string()))?;
+    let sealed: SealedCredential = serde_json::from_slice(&bytes).map_err(|_| wrong("the credential is damaged"))?;
+    if origins.iter().any(|origin| Some(origin) != sealed.origin.as_ref()) {
+        return Err(wrong("the credential was given for another origin; set it again for the present interfaces"));
+    }
+    let kind = sealed.kind.clone();
+    match (kind.as_deref(), sealed) {
+        (Some("bearer"), SealedCredential { token: Some(token), .. }) => {
+            Ok(super::UpstreamCredential::Bearer(token.into()))
+        }
+        (Some("header"), SealedCredential { name: Some(name), value: Some(value), .. }) => {
+            let name = http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("the header's name is illegal"))?;
+            Ok(super::UpstreamCredential::Header { name, value: value.into() })
+        }
+        (Some("basic"), SealedCredential { user: Some(user), password: Some(password), .. }) => {
+            Ok(super::UpstreamCredential::Basic { user, password: password.into() })
+        }
+        (Some(_) | None, _) => Err(wrong("the credential is damaged")),
+    }
+}
