@@ -7,16 +7,20 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use egress::{AllowEntry, Client, ClientSettings, Connector, ConnectorSettings, Own, Plaintext, Rules};
 use secrecy::ExposeSecret as _;
 use store::{Pools, Store};
 use tokio::net::TcpListener;
 
+use crate::audit::{self, Audit, Shipper, Sink};
 use crate::clock::Clock;
-use crate::config::Settings;
+use crate::config::{OnFull, Settings};
 use crate::discovery::Discovery;
 use crate::listener::{Acceptor, dispatch};
+use crate::pipeline;
+use crate::pipeline::owner::PageKey;
 use crate::registry::Registry;
 use crate::registry::compile::Compiler;
 use crate::registry::refresh::Refresh;
@@ -43,7 +47,13 @@ pub struct App {
     pub registry: Arc<Registry>,
     /// Rows → compiled rows; the admin API asks it before it saves.
     pub compiler: Arc<Compiler>,
-    /// Calls to agents of cards.
+    /// Keeps the registry as the store has it.
+    pub refresh: Arc<Refresh>,
+    /// Records of exchanges.
+    pub audit: Audit,
+    /// What calls need besides: counts, owners of tasks, the way to agents.
+    pub calls: pipeline::Parts,
+    /// Calls to agents of cards; shares its pool with `calls`.
     pub upstream: Client,
     /// Fetches of documents that others name (cards to import, key sets).
     pub fetch: Client,
@@ -54,6 +64,9 @@ pub struct App {
 /// Why the gateway did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// The audit spool.
+    #[error("records can't be kept, and nothing is served without")]
+    Audit(#[source] audit::StartError),
     /// A socket could not be bound.
     #[error("can't listen on {address} ({listener}); is another process using the port?")]
     Bind {
@@ -87,7 +100,7 @@ pub enum StartError {
 pub struct Bound {
     /// The parts.
     pub app: Arc<App>,
-    refresh: Refresh,
+    shipper: Shipper,
     public: TcpListener,
     admin: TcpListener,
 }
@@ -109,23 +122,43 @@ impl App {
         let compiler = Arc::new(Compiler::new(&settings, Arc::clone(&seal)));
         let registry = Arc::new(Registry::default());
         let refresh = Refresh::new(store.clone(), Arc::clone(&registry), Arc::clone(&compiler), metrics.clone());
+        let refresh = Arc::new(refresh);
         refresh.load_all().await.map_err(StartError::Store)?;
         let public = bind("public", settings.public.listen).await?;
         let admin = bind("admin", settings.admin.listen).await?;
         let own = own(&settings, &[&public, &admin]);
         let upstream = client(&settings, &settings.egress.allow, own.clone(), "egress.allow")?;
         let fetch = client(&settings, &settings.egress.fetch_allow, own, "egress.fetch_allow")?;
+        let sink = Sink::Store(store.clone());
+        let (audit, shipper, recovered) =
+            Audit::open_dir(&settings.audit, clock.clone(), sink).map_err(StartError::Audit)?;
+        tracing::info!(writers = recovered.writers, bytes = recovered.bytes, "the audit spool is open");
+        let page_key = PageKey::new(&seal.derive("page tokens", "")).ok_or(StartError::Seal(SealError::Malformed))?;
+        let calls = pipeline::Parts::new(&settings, store.clone(), upstream.clone(), page_key);
         let discovery = Discovery::new(settings.limits.card_cache_bytes);
         let app = Arc::new(Self {
-            settings, clock, tasks, metrics, seal, store, registry, compiler, upstream, fetch, discovery,
+            settings,
+            clock,
+            tasks,
+            metrics,
+            seal,
+            store,
+            registry,
+            compiler,
+            refresh,
+            audit,
+            calls,
+            upstream,
+            fetch,
+            discovery,
         });
-        Ok(Bound { app, refresh, public, admin })
+        Ok(Bound { app, shipper, public, admin })
     }
 
-    /// Whether records can be written.
+    /// Whether calls would be recorded, or are served without by choice.
     #[must_use]
     pub fn audit_is_writable(&self) -> bool {
-        true
+        self.audit.backlog().health == audit::Health::Ready || self.settings.audit.on_full == OnFull::Drop
     }
 }
 
@@ -144,18 +177,22 @@ impl Bound {
 
     /// Serves until `shutdown`, then drains. `true` if everything ended in time.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> bool {
-        let Self { app, refresh, public, admin } = self;
+        let Self { app, shipper, public, admin } = self;
         tracing::info!(
             public = ?public.local_addr().ok(),
             admin = ?admin.local_addr().ok(),
             tenants = app.registry.snapshot().tenants.len(),
             "serving"
         );
-        app.tasks.spawn("registry refresh", refresh.run(app.tasks.stopping()));
+        // Records are shipped until the last call has ended, so this one is not among the app's tasks.
+        let last = Tasks::new();
+        last.spawn("audit shipper", shipper.run(last.stopping()));
+        app.tasks.spawn("registry refresh", Arc::clone(&app.refresh).run(app.tasks.stopping()));
+        app.calls.start(&app.tasks);
         spawn_public(&app, public);
         spawn_admin(&app, admin);
         shutdown.await;
-        drain(&app).await
+        drain(&app, &last).await
     }
 }
 
@@ -181,11 +218,17 @@ fn acceptor(app: &App, name: &'static str) -> Acceptor {
     }
 }
 
-async fn drain(app: &App) -> bool {
+async fn drain(app: &App, last: &Tasks) -> bool {
     tracing::info!(running = app.tasks.running(), "stopping");
     let drained = app.tasks.drain(app.settings.limits.drain).await;
     if !drained {
         tracing::warn!(running = app.tasks.running(), "some requests did not end in time");
+    }
+    if app.audit.sync().await.is_err() {
+        tracing::error!("the last records could not be brought to disk");
+    }
+    if !last.drain(SHIP_GRACE).await {
+        tracing::warn!("the store did not take the last records in time; the next start ships them");
     }
     app.store.close().await;
     tracing::info!(drained, "stopped");
@@ -225,12 +268,7 @@ fn own(settings: &Settings, sockets: &[&TcpListener]) -> Vec<Own> {
     own
 }
 
-fn client(
-    settings: &Settings,
-    allow: &[AllowEntry],
-    own: Vec<Own>,
-    key: &'static str,
-) -> Result<Client, StartError> {
+fn client(settings: &Settings, allow: &[AllowEntry], own: Vec<Own>, key: &'static str) -> Result<Client, StartError> {
     let limits = &settings.limits.upstream;
     let rules = Arc::new(Rules::new(allow.to_vec(), own, Plaintext::Listed, key));
     let connector = ConnectorSettings { timeout: limits.connect, ..ConnectorSettings::default() };
@@ -238,3 +276,6 @@ fn client(
     let client = ClientSettings { idle: limits.idle, head: limits.unary, ..ClientSettings::default() };
     Ok(Client::new(connector, &client))
 }
+
+/// How long the store may take for the last records; what is left lies in the spool.
+const SHIP_GRACE: Duration = Duration::from_secs(5);

@@ -11,10 +11,24 @@
 //! | [`audit`] | one record per exchange: spool, recovery, shipping |
 //! | [`clock`] [`tasks`] | time and background tasks, both passed in |
 //! | [`config`] | file and environment → settings |
-//! | [`registry`] | rows → compiled snapshot, kept fresh |
+//! | [`app`] [`cli`] | parts in order, begin and end · commands |
+//! | [`listener`] | connections → requests → who answers |
+//! | [`discovery`] | signed cards, key sets, directories |
+//! | [`pipeline`] | calls of agents |
+//! | [`admin`] | the admin API |
+//! | [`registry`] [`seal`] | rows → compiled snapshot, kept fresh · secrets at rest |
+//! | [`telemetry`] | logs and metrics |
 
+pub mod admin;
+pub mod app;
 pub mod audit;
+pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod discovery;
+pub mod listener;
+pub mod pipeline;
 pub mod registry;
+pub mod seal;
 pub mod tasks;
+pub mod telemetry;

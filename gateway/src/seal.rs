@@ -200,7 +200,8 @@ mod tests {
 
     fn seal(text: &str, previous: &[&str]) -> Seal {
         let key = |text: &str| MasterKey::parse(text).unwrap();
-        Seal::new(&MasterKeys { current: key(text), previous: previous.iter().map(|text| key(text)).collect() }).unwrap()
+        Seal::new(&MasterKeys { current: key(text), previous: previous.iter().map(|text| key(text)).collect() })
+            .unwrap()
     }
 
     const ONE: &str = "q2Vb0b1Yh0mS4f0m7J8nT3x5v9c1L6w2ZkQeRtYuIoA=";

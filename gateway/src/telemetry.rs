@@ -3,7 +3,9 @@
 //! Logs are constant messages with fields; message texts, credentials and whole header maps are never fields. Metric
 //! labels are closed sets (outcome, dialect, operation), never names that a caller chooses.
 
-use prometheus::{Encoder as _, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
+use prometheus::{
+    Encoder as _, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+};
 
 use crate::config::{LogFormat, Telemetry};
 

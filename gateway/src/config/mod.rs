@@ -16,6 +16,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use egress::AllowEntry;
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 use secrecy::SecretString;
@@ -331,9 +332,9 @@ pub struct UpstreamLimits {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Egress {
     /// Private or plain-HTTP addresses that agents may have.
-    pub allow: Vec<String>,
+    pub allow: Vec<AllowEntry>,
     /// The same for documents and webhooks.
-    pub fetch_allow: Vec<String>,
+    pub fetch_allow: Vec<AllowEntry>,
 }
 
 /// Names of headers and keys.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use egress::AllowEntry;
 use http::{HeaderName, HeaderValue};
 
 use super::gather::Gather;
@@ -269,25 +270,20 @@ fn upstream_limits(raw: &raw::Limits, gather: &mut Gather) -> UpstreamLimits {
 }
 
 fn egress(raw: &raw::Egress, gather: &mut Gather) -> Egress {
-    let mut check = |key: &str, entries: Option<&Vec<String>>| {
-        let entries = entries.cloned().unwrap_or_default();
-        for text in entries.iter().filter(|text| !is_egress_entry(text)) {
-            gather.note(key, format!("{text:?} is neither a network (\"10.0.0.0/8\") nor \"host:port\""));
+    let mut entries = |key: &str, texts: Option<&Vec<String>>| {
+        let mut entries = Vec::new();
+        for text in texts.into_iter().flatten() {
+            match AllowEntry::parse(text) {
+                Ok(entry) => entries.push(entry),
+                Err(problem) => gather.note(key, format!("{text:?} {problem}")),
+            }
         }
         entries
     };
     Egress {
-        allow: check("egress.allow", raw.allow.as_ref()),
-        fetch_allow: check("egress.fetch_allow", raw.fetch_allow.as_ref()),
+        allow: entries("egress.allow", raw.allow.as_ref()),
+        fetch_allow: entries("egress.fetch_allow", raw.fetch_allow.as_ref()),
     }
-}
-
-fn is_egress_entry(text: &str) -> bool {
-    text.parse::<ipnet::IpNet>().is_ok()
-        || text.rsplit_once(':').is_some_and(|(host, port)| {
-            let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
-            !host.is_empty() && !host.contains('/') && port.parse::<u16>().is_ok_and(|port| port > 0)
-        })
 }
 
 fn headers(raw: &raw::Headers, gather: &mut Gather) -> Headers {

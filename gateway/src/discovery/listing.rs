@@ -18,8 +18,12 @@ impl Reading<'_> {
     pub(super) async fn directory(&self, tenant: &str) -> Result<Response<Bytes>, NotServed> {
         let world = self.world.tenants.get(tenant).ok_or(NotServed::Missing(NOTHING))?;
         let after = self.parts.uri.query().and_then(|query| query.strip_prefix("after=")).unwrap_or_default();
-        let page: Vec<Arc<Card>> =
-            public_cards(world).into_iter().filter(|(name, _)| *name > after).map(|(_, card)| card).take(PAGE + 1).collect();
+        let page: Vec<Arc<Card>> = public_cards(world)
+            .into_iter()
+            .filter(|(name, _)| *name > after)
+            .map(|(_, card)| card)
+            .take(PAGE + 1)
+            .collect();
         let mut entries = Vec::with_capacity(page.len());
         for card in page.iter().take(PAGE) {
             // One card that can't be published does not hide the others.

@@ -119,7 +119,8 @@ pub async fn answer(app: &App, peer: SocketAddr, parts: &Parts, asked: Asked) ->
         NotServed::Unavailable(error) => {
             tracing::warn!(%error, "a card could not be read");
             let text = "the registry can't be read now";
-            let mut response = dispatch::document(StatusCode::SERVICE_UNAVAILABLE, "unavailable", text).map(Bytes::from);
+            let mut response =
+                dispatch::document(StatusCode::SERVICE_UNAVAILABLE, "unavailable", text).map(Bytes::from);
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             response
         }
@@ -178,7 +179,9 @@ impl Reading<'_> {
         match card.visibility {
             Visibility::Public => true,
             Visibility::Tenant => self.reader().is_some_and(|reader| reader.tenant == card.tenant),
-            Visibility::Hidden => self.reader().is_some_and(|reader| reader.tenant == card.tenant && is_granted(&reader, card)),
+            Visibility::Hidden => {
+                self.reader().is_some_and(|reader| reader.tenant == card.tenant && is_granted(&reader, card))
+            }
         }
     }
 

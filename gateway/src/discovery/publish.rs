@@ -2,9 +2,9 @@
 //!
 //! Takes documents and signers, gives trees. URLs come from configured public URLs alone. Never reads a request.
 
+use a2a::Version;
 use a2a::rewrite::{self, Binding, Gateway, Relays, Scheme, SchemeKind};
 use a2a::sign::{self, SignError};
-use a2a::Version;
 use json::{Json, Object};
 
 use crate::registry::TenantWorld;

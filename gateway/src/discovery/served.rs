@@ -1,7 +1,7 @@
 //! Documents as they go over the wire: bytes, their tag, how long they may be kept; conditional requests.
 
-use bytes::Bytes;
 use base64::Engine as _;
+use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Response, StatusCode};
 use sha2::{Digest, Sha256};
@@ -39,7 +39,13 @@ impl Served {
 
     /// The answer to a GET or HEAD with these headers.
     #[must_use]
-    pub fn answer(&self, content_type: &'static str, keep: Keep, method: &Method, request: &HeaderMap) -> Response<Bytes> {
+    pub fn answer(
+        &self,
+        content_type: &'static str,
+        keep: Keep,
+        method: &Method,
+        request: &HeaderMap,
+    ) -> Response<Bytes> {
         let mut response = Response::new(Bytes::new());
         let headers = response.headers_mut();
         headers.insert(header::ETAG, self.etag.clone());
@@ -64,16 +70,18 @@ impl Served {
     /// RFC 9110 §13.1.2: the weak comparison, over a list.
     fn is_known(&self, request: &HeaderMap) -> bool {
         let lists = request.get_all(header::IF_NONE_MATCH).iter().map(|value| value.to_str().unwrap_or_default());
-        lists.flat_map(|list| list.split(',')).map(str::trim).any(|tag| {
-            tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == self.etag.as_bytes()
-        })
+        lists
+            .flat_map(|list| list.split(','))
+            .map(str::trim)
+            .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == self.etag.as_bytes())
     }
 }
 
 fn cache_control(keep: Keep) -> HeaderValue {
     match keep {
-        Keep::Public(seconds) => HeaderValue::try_from(format!("public, max-age={seconds}"))
-            .unwrap_or(HeaderValue::from_static("no-store")),
+        Keep::Public(seconds) => {
+            HeaderValue::try_from(format!("public, max-age={seconds}")).unwrap_or(HeaderValue::from_static("no-store"))
+        }
         Keep::Nobody => HeaderValue::from_static("private, no-store"),
     }
 }

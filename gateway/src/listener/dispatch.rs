@@ -109,9 +109,7 @@ fn is_our_host(app: &App, request: &Request<Incoming>) -> bool {
     let Some(authority) = said.and_then(|said| said.parse::<http::uri::Authority>().ok()) else { return false };
     let host = authority.host().trim_start_matches('[').trim_end_matches(']');
     let ours = |origin: &String| origin.split_once("://").is_some_and(|(_, rest)| rest == authority.as_str());
-    host == "localhost"
-        || host.parse::<std::net::IpAddr>().is_ok()
-        || app.settings.admin.origins.iter().any(ours)
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok() || app.settings.admin.origins.iter().any(ours)
 }
 
 fn is_our_origin(app: &App, request: &Request<Incoming>) -> bool {

@@ -11,9 +11,15 @@ use ipnet::IpNet;
 
 use crate::config::{Public, PublicUrl};
 
-/// The address that counts as the caller's.
+/// The address that counts as the caller's; its port is known (not 0) only without a proxy between.
 #[must_use]
-pub fn source(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+pub fn source(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> SocketAddr {
+    let caller = caller(peer, headers, trusted);
+    let port = if caller == peer.ip().to_canonical() { peer.port() } else { 0 };
+    SocketAddr::new(caller, port)
+}
+
+fn caller(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let mut source = peer.ip().to_canonical();
     if !is_trusted(source, trusted) {
         return source;
@@ -34,7 +40,11 @@ pub fn source(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAdd
 
 /// The public URL that the caller used, else the default one.
 #[must_use]
-pub fn public_url<'a>(peer: SocketAddr, request: &http::request::Parts, public: &'a Public) -> Option<(usize, &'a PublicUrl)> {
+pub fn public_url<'a>(
+    peer: SocketAddr,
+    request: &http::request::Parts,
+    public: &'a Public,
+) -> Option<(usize, &'a PublicUrl)> {
     let said = by_proxy(peer, &request.headers, public).or_else(|| {
         let host = match request.uri.authority() {
             Some(authority) => authority.as_str(),
@@ -173,7 +183,7 @@ mod tests {
     fn source_is_the_right_most_untrusted_hop() {
         let public = public();
         let of = |peer: &str, headers: &[(&str, &str)]| {
-            source(peer.parse().unwrap(), &parts(headers).headers, &public.trusted_proxies).to_string()
+            source(peer.parse().unwrap(), &parts(headers).headers, &public.trusted_proxies).ip().to_string()
         };
         assert_eq!(of("192.0.2.1:1", &[("x-forwarded-for", "1.1.1.1")]), "192.0.2.1");
         assert_eq!(of("10.0.0.1:1", &[("x-forwarded-for", "1.1.1.1, 2.2.2.2, 10.0.0.9")]), "2.2.2.2");

@@ -99,7 +99,9 @@ impl Compiler {
                 let gateway = crate::discovery::publish::gateway("https://gateway.invalid/a2a/t/c");
                 let faults = a2a::rewrite::publish(&card, &gateway).err().unwrap_or_default();
                 problems.extend(
-                    faults.into_iter().map(|fault| Problem::new(format!("/card{}", fault.path), fault.fault.to_string())),
+                    faults
+                        .into_iter()
+                        .map(|fault| Problem::new(format!("/card{}", fault.path), fault.fault.to_string())),
                 );
             }
             Err(unreadable) => {
@@ -135,9 +137,8 @@ impl Compiler {
         let document = json::read(document, &json::Limits::default())
             .map_err(|error| vec![Problem::new("", format!("can't be read: {error}"))])?;
         let key = self.seal.derive("guard findings", tenant);
-        guard::Pipeline::compile(&document, &guard::Options { key: key.as_slice(), policy: name, version }).map_err(
-            |error| error.problems.into_iter().map(|fault| Problem::new(fault.path, fault.problem)).collect(),
-        )
+        guard::Pipeline::compile(&document, &guard::Options { key: key.as_slice(), policy: name, version })
+            .map_err(|error| error.problems.into_iter().map(|fault| Problem::new(fault.path, fault.problem)).collect())
     }
 }
 
@@ -196,11 +197,7 @@ impl Tenant<'_> {
         cards
     }
 
-    fn card(
-        &self,
-        facts: &CardFacts,
-        policies: &HashMap<String, Arc<NamedPolicy>>,
-    ) -> Result<Arc<Card>, Vec<Problem>> {
+    fn card(&self, facts: &CardFacts, policies: &HashMap<String, Arc<NamedPolicy>>) -> Result<Arc<Card>, Vec<Problem>> {
         let old = self.old.and_then(|old| old.cards.get(&facts.name)).filter(|old| old.id == facts.id);
         let make = card::Make {
             seal: &self.compiler.seal,
@@ -275,8 +272,7 @@ impl Tenant<'_> {
     }
 
     fn key(&self, row: &KeyRow, principal: &Arc<Principal>, before: &Snapshot) -> Result<Arc<Credential>, Problem> {
-        let hash: [u8; 32] =
-            row.hash.as_slice().try_into().map_err(|_| Problem::new("/hash", "is no SHA-256"))?;
+        let hash: [u8; 32] = row.hash.as_slice().try_into().map_err(|_| Problem::new("/hash", "is no SHA-256"))?;
         let old = before.keys.get(&hash).filter(|old| old.key_id == row.id);
         Ok(Arc::new(Credential {
             key_id: row.id.clone(),
@@ -375,9 +371,10 @@ fn grant_facts(document: &[u8]) -> Result<GrantFacts, Vec<Problem>> {
             problems.push(Problem::new(path, "must be at least 1; withdraw the grant to allow nothing"));
         }
     }
-    for (path, is_empty) in
-        [("/cards", document.cards.unwrap_or_default().is_empty()), ("/operations", document.operations.unwrap_or_default().is_empty())]
-    {
+    for (path, is_empty) in [
+        ("/cards", document.cards.unwrap_or_default().is_empty()),
+        ("/operations", document.operations.unwrap_or_default().is_empty()),
+    ] {
         if is_empty {
             problems.push(Problem::new(path, "must name at least one"));
         }

@@ -29,8 +29,9 @@ impl Problem {
 /// # Errors
 /// Everything that does not fit.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Vec<Problem>> {
-    let value: Value = serde_json::from_slice(bytes)
-        .map_err(|error| vec![Problem::new("", format!("is no JSON (line {}, column {})", error.line(), error.column()))])?;
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| {
+        vec![Problem::new("", format!("is no JSON (line {}, column {})", error.line(), error.column()))]
+    })?;
     if !value.is_object() {
         return Err(vec![Problem::new("", "must be an object")]);
     }

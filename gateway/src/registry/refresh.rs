@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use store::{Listener, Store, TenantId};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::compile::Compiler;
@@ -22,13 +23,15 @@ pub struct Refresh {
     registry: Arc<Registry>,
     compiler: Arc<Compiler>,
     metrics: Metrics,
+    /// Whoever reads the store replaces the snapshot before the next one reads.
+    turn: Mutex<()>,
 }
 
 impl Refresh {
     /// Of this registry from this store.
     #[must_use]
     pub fn new(store: Store, registry: Arc<Registry>, compiler: Arc<Compiler>, metrics: Metrics) -> Self {
-        Self { store, registry, compiler, metrics }
+        Self { store, registry, compiler, metrics, turn: Mutex::new(()) }
     }
 
     /// Reads every tenant.
@@ -36,6 +39,11 @@ impl Refresh {
     /// # Errors
     /// The store can't be read; the snapshot stays.
     pub async fn load_all(&self) -> store::Result<()> {
+        let _turn = self.turn.lock().await;
+        self.reload_all().await
+    }
+
+    async fn reload_all(&self) -> store::Result<()> {
         // Read first: what changes while tenants are read is then read once more, never missed.
         let revision = self.store.revision().await?;
         let mut names: BTreeSet<TenantId> = self.store.load_all_tenants().await?.into_iter().collect();
@@ -48,9 +56,10 @@ impl Refresh {
     /// # Errors
     /// The store can't be read; the snapshot stays.
     pub async fn catch_up(&self) -> store::Result<bool> {
+        let _turn = self.turn.lock().await;
         let since = self.registry.snapshot().revision;
         let Some(changes) = self.store.changes(since).await? else {
-            self.load_all().await?;
+            self.reload_all().await?;
             return Ok(true);
         };
         let Some(revision) = changes.iter().map(|change| change.revision).max() else { return Ok(false) };
@@ -60,7 +69,7 @@ impl Refresh {
     }
 
     /// Catches up every second, or sooner when the store says so, until `stop`.
-    pub async fn run(self, stop: CancellationToken) {
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut listener: Option<Listener> = None;
         let mut last_success = tokio::time::Instant::now();
         loop {
@@ -125,9 +134,10 @@ fn cancel_lost(before: Option<&Arc<TenantWorld>>, after: Option<&Arc<TenantWorld
         return;
     };
     for (name, card) in &before.cards {
-        let same = after.cards.get(name).is_some_and(|next| {
-            next.id == card.id && next.upstream.fingerprint == card.upstream.fingerprint
-        });
+        let same = after
+            .cards
+            .get(name)
+            .is_some_and(|next| next.id == card.id && next.upstream.fingerprint == card.upstream.fingerprint);
         if !same {
             card.cancelled.cancel();
         }

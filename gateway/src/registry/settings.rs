@@ -330,7 +330,8 @@ pub(super) fn open_credential(
             Ok(super::UpstreamCredential::Bearer(token.into()))
         }
         (Some("header"), SealedCredential { name: Some(name), value: Some(value), .. }) => {
-            let name = http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("the header's name is illegal"))?;
+            let name =
+                http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("the header's name is illegal"))?;
             Ok(super::UpstreamCredential::Header { name, value: value.into() })
         }
         (Some("basic"), SealedCredential { user: Some(user), password: Some(password), .. }) => {
