@@ -83,18 +83,14 @@ mod tests {
     #[derive(Debug, Default, serde::Deserialize)]
     #[serde(deny_unknown_fields, default)]
     struct Outer {
-        #[expect(dead_code, reason = "only its type matters")]
         count: Option<u32>,
-        #[expect(dead_code, reason = "only its type matters")]
         inner: Option<Inner>,
-        #[expect(dead_code, reason = "only its type matters")]
         list: Option<Vec<Inner>>,
     }
 
     #[derive(Debug, Default, serde::Deserialize)]
     #[serde(deny_unknown_fields, default)]
     struct Inner {
-        #[expect(dead_code, reason = "only its type matters")]
         name: Option<String>,
     }
 
