@@ -134,7 +134,7 @@ impl Slot {
 
     /// Waits until the opening record is on disk. Needed before the first byte of a stream, and before forwarding when so configured;
     /// a unary answer needs only [`Slot::close`], which covers it.
-    pub fn opened(&self) -> impl Future<Output = Result<(), AuditLost>> + Send + 'static {
+    pub fn opened(&self) -> impl Future<Output = Result<(), AuditLost>> + Send + use<> {
         let shared = Arc::clone(&self.shared);
         let wanted = match self.state {
             State::Open { written, .. } => Some(written),
@@ -149,7 +149,7 @@ impl Slot {
     }
 
     /// Writes the closing record at once, whether or not the future is polled; the future waits until it is on disk.
-    pub fn close(mut self, closing: &Closing) -> impl Future<Output = Result<(), AuditLost>> + Send + 'static {
+    pub fn close(mut self, closing: &Closing) -> impl Future<Output = Result<(), AuditLost>> + Send + use<> {
         let written = self.write(closing);
         let shared = Arc::clone(&self.shared);
         async move {

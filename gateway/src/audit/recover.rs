@@ -64,7 +64,7 @@ pub(crate) struct Place {
 /// Rows to bring to the store.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    pub(crate) records: BTreeMap<u64, store::AuditRecord>,
+    pub(crate) records: Vec<store::AuditRecord>,
     pub(crate) summaries: Vec<store::AuditSummary>,
     /// Where reading went on when it was filled.
     pub(crate) upto: Place,
@@ -245,7 +245,7 @@ impl Reader {
                 if !is_stored {
                     let opened = opened.as_ref().map(|pending| (&pending.opening, pending.json.as_slice()));
                     let row = rows::closed(&self.writer, frame.number, opened, frame.json);
-                    batch.records.insert(frame.number, row);
+                    batch.records.push(row);
                 }
             }
             Kind::Summary | Kind::Gap if is_stored => {}
@@ -275,7 +275,7 @@ impl Reader {
             };
             let opened = Some((&pending.opening, pending.json.as_slice()));
             let json = format!("{{\"at_us\":{now},\"outcome\":\"interrupted\"}}");
-            batch.records.insert(seq, rows::closed(&self.writer, seq, opened, json.as_bytes()));
+            batch.records.push(rows::closed(&self.writer, seq, opened, json.as_bytes()));
             batch.interrupted += 1;
         }
     }
@@ -287,7 +287,7 @@ impl Reader {
                 Some(pending) if pending.opening.at_us > until => return,
                 Some(pending) => {
                     let row = rows::open(&self.writer, *seq, &pending.opening, &pending.json);
-                    batch.records.insert(*seq, row);
+                    batch.records.push(row);
                 }
                 None => {}
             }

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use store::AuditRecord;
 use tokio_util::sync::CancellationToken;
 
 use super::Shared;
@@ -64,6 +63,7 @@ impl Shipper {
     /// Ships until told to stop, then once more what is there. Stop it after the last call has ended, not before.
     pub async fn run(mut self, stop: CancellationToken) {
         while !stop.is_cancelled() {
+            self.settle(Life::Running);
             let pause = match self.round(Life::Running).await {
                 Round::Shipped => continue,
                 Round::CaughtUp => TICK,
@@ -81,6 +81,9 @@ impl Shipper {
 
     /// Ships everything there is, running windows of refusals and open records included. `false` if the store is away.
     pub async fn flush(&mut self) -> bool {
+        self.settle(Life::Stopping);
+        // Only what is on disk is shipped. Where the disk refuses, what it took before is.
+        let _ = self.shared.spool.synced(self.shared.spool.written()).await;
         loop {
             match self.round(Life::Stopping).await {
                 Round::Shipped => {}
@@ -91,7 +94,6 @@ impl Shipper {
     }
 
     async fn round(&mut self, life: Life) -> Round {
-        self.settle(life);
         let batch = match self.batch.take() {
             Some(batch) => batch,
             None => match self.next_batch(life).await {
@@ -167,16 +169,15 @@ impl Shipper {
         if batch.is_empty() {
             return Ok(());
         }
-        let records: Vec<AuditRecord> = batch.records.values().cloned().collect();
-        match self.sink.append(&records, &batch.summaries).await {
+        match self.sink.append(&batch.records, &batch.summaries).await {
             Ok(()) => Ok(()),
             Err(error) if is_passing(&error) => Err(error),
-            Err(_) => self.send_singly(&records, batch).await,
+            Err(_) => self.send_singly(batch).await,
         }
     }
 
-    async fn send_singly(&self, records: &[AuditRecord], batch: &Batch) -> Result<(), store::Error> {
-        for record in records {
+    async fn send_singly(&self, batch: &Batch) -> Result<(), store::Error> {
+        for record in &batch.records {
             match self.sink.append(std::slice::from_ref(record), &[]).await {
                 Ok(()) => {}
                 Err(error) if is_passing(&error) => return Err(error),

@@ -151,6 +151,8 @@ pub(crate) struct Log {
 
 #[derive(Clone, Copy, Debug)]
 struct Sealed {
+    /// What was written before it.
+    start: Position,
     len: u64,
     summary_bytes: u64,
 }
@@ -269,13 +271,17 @@ impl Spool {
         Ok((log.segment.number(), log.written))
     }
 
-    /// This process's segments.
+    /// This process's segments, as far as they are on disk: the store must not learn of a record that a crash could still undo.
     pub(crate) fn extents(&self) -> BTreeMap<u32, Extent> {
+        let synced = self.core.commit.upto();
         let log = lock(&self.core.log);
-        let mut extents: BTreeMap<u32, Extent> =
-            log.sealed.iter().map(|(number, sealed)| (*number, Extent { len: sealed.len, sealed: true })).collect();
-        extents.insert(log.segment.number(), Extent { len: log.segment.len(), sealed: false });
-        extents
+        let extent = |start: Position, len: u64, sealed: bool| {
+            let on_disk = synced.saturating_sub(start).min(len);
+            Extent { len: on_disk, sealed: sealed && on_disk == len }
+        };
+        let sealed = log.sealed.iter().map(|(number, sealed)| (*number, extent(sealed.start, sealed.len, true)));
+        let newest = (log.segment.number(), extent(log.written - log.segment.len(), log.segment.len(), false));
+        sealed.chain([newest]).collect()
     }
 
     /// Takes a deleted segment of this process off the books.
@@ -414,7 +420,9 @@ impl Core {
             log.unsynced.push(old.file());
         }
         log.dir_unsynced = true;
-        let sealed = Sealed { len: old.len(), summary_bytes: std::mem::take(&mut log.summary_bytes) };
+        let start = log.written - old.len();
+        log.written += log.segment.len();
+        let sealed = Sealed { start, len: old.len(), summary_bytes: std::mem::take(&mut log.summary_bytes) };
         log.sealed.insert(old.number(), sealed);
         Ok(())
     }

@@ -101,6 +101,11 @@ pub(crate) struct Faults {
     pub(crate) fail_writes: std::sync::atomic::AtomicBool,
     #[cfg(test)]
     pub(crate) fail_syncs: std::sync::atomic::AtomicBool,
+    /// Held by a test to keep the disk busy.
+    #[cfg(test)]
+    pub(crate) busy: std::sync::Mutex<()>,
+    #[cfg(test)]
+    pub(crate) syncs: std::sync::atomic::AtomicU64,
 }
 
 impl Faults {
@@ -123,6 +128,8 @@ impl Faults {
 
     #[cfg(test)]
     pub(crate) fn sync(&self) -> io::Result<()> {
+        drop(super::lock(&self.busy));
+        self.syncs.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         fail_if(&self.fail_syncs)
     }
 }
