@@ -273,6 +273,7 @@ impl Shipper {
 /// Errors that go away by themselves; all others are the row's.
 fn is_passing(error: &store::Error) -> bool {
     match error {
+        store::Error::Unavailable { cause: store::Cause::Code(code) } => !blames_row(code),
         store::Error::Unavailable { .. } | store::Error::ForeignMigration { .. } | store::Error::UnknownAddress => true,
         store::Error::Conflict { .. }
         | store::Error::Corrupt { .. }
@@ -280,6 +281,14 @@ fn is_passing(error: &store::Error) -> bool {
         | store::Error::NameTaken { .. }
         | store::Error::NotFound { .. } => false,
     }
+}
+
+/// SQLSTATE classes 22 (data) and 23 (constraint); SQLite's too big, constraint, mismatch with their extended codes.
+fn blames_row(code: &str) -> bool {
+    if code.len() == 5 {
+        return code.starts_with("22") || code.starts_with("23");
+    }
+    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 18..=20))
 }
 
 fn remove(core: &Core, writer: &str, number: u32) -> io::Result<()> {

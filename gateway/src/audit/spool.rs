@@ -332,7 +332,7 @@ impl Spool {
             store_failures: read(&counts.store_failures),
             health: match log.health {
                 Health::Full if self.core.has_room(&log, CLOSING) => Health::Ready,
-                health => health,
+                health @ (Health::Failing(_) | Health::Full | Health::Ready) => health,
             },
         }
     }

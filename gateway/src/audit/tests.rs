@@ -109,6 +109,7 @@ async fn every_ending_leaves_exactly_one_record() {
 }
 
 #[tokio::test]
+#[expect(clippy::await_holding_lock, reason = "the disk is kept busy on purpose; only its own thread waits")]
 async fn one_fdatasync_serves_all_who_wait_and_nobody_earlier() {
     let rig = rig(|_| {});
     let busy = lock(&rig.faults().busy);
@@ -126,6 +127,7 @@ async fn one_fdatasync_serves_all_who_wait_and_nobody_earlier() {
 }
 
 #[tokio::test]
+#[expect(clippy::await_holding_lock, reason = "the disk is kept busy on purpose; only its own thread waits")]
 async fn interval_mode_does_not_wait_for_the_disk() {
     let rig = rig(|settings| settings.fsync = Fsync::Interval);
     let busy = lock(&rig.faults().busy);
@@ -315,6 +317,30 @@ async fn a_long_stream_does_not_keep_old_segments() {
     assert!(rig.shipper.flush().await);
     let row = rig.recorder.records().into_iter().rfind(|row| row.seq == 1).unwrap();
     assert_eq!((row.correlation_id.as_str(), row.outcome.as_str()), ("long", "stream_incomplete"));
+}
+
+#[tokio::test]
+async fn a_real_store_gets_every_record_once_however_often_it_is_sent() {
+    let rig = rig(|_| {});
+    let database = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", database.path().join("a.db").display());
+    let store = store::Store::open(&url, store::Pools::default()).await.unwrap();
+    store.migrate().await.unwrap();
+    let shipper = || Shipper::new(Arc::clone(&rig.audit.shared), Sink::Store(store.clone()), [].into());
+    for _ in 0..600 {
+        rig.audit.open(&opening()).unwrap().close_detached(&closing(Outcome::Ok));
+    }
+    let _open = rig.audit.open(&opening()).unwrap();
+    rig.audit.refused("acme", "no_credential", IpAddr::V4(Ipv4Addr::LOCALHOST), NOW);
+    assert!(shipper().flush().await);
+    std::fs::remove_file(rig.dir.path().join("cursor.json")).unwrap();
+    assert!(shipper().flush().await);
+    let tenant = store::TenantId::new("acme").unwrap();
+    let rows = store.audit_query(&tenant, &store::AuditFilter::default(), None, 1000).await.unwrap();
+    let closed = rows.iter().filter(|row| row.outcome == "ok").count();
+    assert_eq!((rows.len(), closed), (601, 600));
+    let sums = store.audit_summaries(&tenant, 0, Micros::MAX, 10).await.unwrap();
+    assert_eq!(sums.iter().map(|sum| (sum.reason.as_str(), sum.count)).collect::<Vec<_>>(), [("no_credential", 1)]);
 }
 
 #[test]
