@@ -65,12 +65,17 @@ impl RequestFacts<'_> {
         // Of two versions that disagree, the first is as good as any to refuse in.
         let asked = query::values(self.query, "A2A-Version").next();
         let first = self.versions.first().copied().or(asked.as_deref());
-        let current = first.is_some_and(|value| Claim::read(value) == Claim::Known(Version::V10));
-        match target {
-            Target::Rpc if current => Dialect::J1,
-            Target::Rpc => Dialect::J3,
-            Target::Http { under_v1: false, .. } if !current && !self.says_a2a_json() => Dialect::PathRpc,
-            Target::Http { .. } | Target::Card => Dialect::R1,
+        let claim = first.map_or(Claim::Absent, Claim::read);
+        match (target, claim) {
+            (Target::Rpc, Claim::Known(Version::V10)) => Dialect::J1,
+            (Target::Rpc, Claim::Absent | Claim::Known(Version::V03) | Claim::Other) => Dialect::J3,
+            (Target::Http { under_v1: false, .. }, Claim::Absent | Claim::Known(Version::V03))
+                if !self.says_a2a_json() =>
+            {
+                Dialect::PathRpc
+            }
+            // `path_rpc` has no versions, so a version that is not ours comes from a client of HTTP+JSON.
+            (Target::Http { .. } | Target::Card, Claim::Absent | Claim::Known(_) | Claim::Other) => Dialect::R1,
         }
     }
 
@@ -157,5 +162,27 @@ pub(crate) const fn takes_body(kind: OperationKind) -> bool {
         | OperationKind::ListPushConfigs
         | OperationKind::DeletePushConfig
         | OperationKind::GetExtendedCard => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_is_not_ours_is_refused_in_the_voice_of_http_json() {
+        let target = Target::Http {
+            operation: OperationKind::GetTask,
+            task: Some("t1".to_owned()),
+            config: None,
+            under_v1: false,
+        };
+        let guess = |versions: &[&'static str]| {
+            RequestFacts { versions: versions.to_vec(), ..RequestFacts::default() }.guess(&target)
+        };
+        assert_eq!(guess(&["9.9"]), Dialect::R1);
+        assert_eq!(guess(&["1.0"]), Dialect::R1);
+        assert_eq!(guess(&[]), Dialect::PathRpc);
+        assert_eq!(guess(&["0.3"]), Dialect::PathRpc);
     }
 }
