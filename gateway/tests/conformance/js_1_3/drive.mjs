@@ -1,0 +1,396 @@
+// The JavaScript @a2a-js/sdk 1.3.0 as an outside client of a running gateway.
+//
+// Takes GATEWAY_URL, TENANT and the keys of `demo.env` from the environment; gives one line per check. The agent behind
+// the gateway is the sample `echo`. Uses the SDK's public API; plain `fetch` only for the tenant's keys and raw cards.
+
+import { randomUUID } from "node:crypto";
+
+import { AgentCard, Role, TaskState, verifyAgentCardSignature } from "@a2a-js/sdk";
+import {
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from "@a2a-js/sdk/client";
+import {
+  PushNotificationNotSupportedError,
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  VersionNotSupportedError,
+} from "@a2a-js/sdk/errors";
+
+import { Checks, collect, ensure, equal, leaves, tampered, throws } from "./checks.mjs";
+
+// The SDK reports each signature that is not for its view.
+console.debug = () => {};
+
+const { GATEWAY_URL, TENANT, API_KEY, SECOND_API_KEY, PARTNER_API_KEY } = process.env;
+const AGENT = `${GATEWAY_URL}/a2a/${TENANT}/echo`;
+const { TASK_STATE_CANCELED, TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_REJECTED } = TaskState;
+const { TASK_STATE_INPUT_REQUIRED, TASK_STATE_SUBMITTED, TASK_STATE_WORKING } = TaskState;
+
+async function json(url) {
+  const answer = await fetch(url);
+  ensure(answer.ok, `${url}: ${answer.status}`);
+  return answer.json();
+}
+
+async function tenantKeys() {
+  const { keys } = await json(`${GATEWAY_URL}/.well-known/a2a-jwks/${TENANT}`);
+  return new Map(keys.map((jwk) => [jwk.kid, jwk]));
+}
+
+function verifier(keys) {
+  return verifyAgentCardSignature(async (kid) => {
+    const jwk = keys.get(kid);
+    ensure(jwk, `the tenant has no key ${kid}`);
+    return jwk;
+  });
+}
+
+function fetchWith(key, more = {}) {
+  return (url, init = {}) => {
+    const headers = new Headers(init.headers);
+    if (key) headers.set("Authorization", `Bearer ${key}`);
+    for (const [name, value] of Object.entries(more)) headers.set(name, value);
+    return fetch(url, { ...init, headers });
+  };
+}
+
+/** One principal on one binding. */
+class Caller {
+  constructor(binding, key, headers) {
+    this.binding = binding;
+    this.fetchImpl = fetchWith(key, headers);
+  }
+
+  async client(config = {}) {
+    const { fetchImpl } = this;
+    const transports = [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl })];
+    const options = { transports, preferredTransports: [this.binding], clientConfig: config };
+    options.cardResolver = new DefaultAgentCardResolver({ fetchImpl });
+    return new ClientFactory(options).createFromUrl(`${AGENT}/`);
+  }
+
+  async tell(text, { parts, task, contextId, wait = true } = {}) {
+    const client = await this.client({ polling: !wait });
+    return client.sendMessage({ ...request(text, { parts, task, contextId }) });
+  }
+
+  async *stream(text, more = {}) {
+    yield* (await this.client()).sendMessageStream(request(text, more));
+  }
+
+  async get(id, historyLength) {
+    return (await this.client()).getTask({ id, tenant: "", historyLength });
+  }
+
+  async cancel(id) {
+    return (await this.client()).cancelTask({ id, tenant: "", metadata: undefined });
+  }
+
+  async *subscribe(id) {
+    yield* (await this.client()).resubscribeTask({ id, tenant: "" });
+  }
+
+  async list(query) {
+    const all = { tenant: "", contextId: "", status: 0, pageSize: undefined, pageToken: "", historyLength: undefined };
+    return (await this.client()).listTasks({
+      ...all, statusTimestampAfter: undefined, includeArtifacts: undefined, ...query,
+    });
+  }
+}
+
+function textPart(text) {
+  return { content: { $case: "text", value: text }, metadata: undefined, filename: "", mediaType: "" };
+}
+
+function request(text, { parts, task, contextId, configuration } = {}) {
+  const message = {
+    messageId: randomUUID(), contextId: task?.contextId ?? contextId ?? "", taskId: task?.id ?? "", role: Role.ROLE_USER,
+    parts: parts ?? [textPart(text)], metadata: undefined, extensions: [], referenceTaskIds: [],
+  };
+  return { tenant: "", message, configuration, metadata: undefined };
+}
+
+function texts(parts) {
+  return parts.filter((part) => part.content?.$case === "text").map((part) => part.content.value).join("");
+}
+
+const isTask = (answer) => "status" in answer;
+
+// The card and its signatures.
+
+async function createsFromUrl() {
+  const client = await new ClientFactory().createFromUrl(`${AGENT}/`);
+  equal(client.protocolVersion, "1.0", "protocol version");
+  const misled = new ClientFactory().createFromUrl(AGENT);
+  await throws(misled, (error) => error.message.includes("404"), "a 404 without the trailing slash");
+}
+
+async function refuses(verify, card) {
+  try {
+    await verify(card);
+  } catch {
+    return;
+  }
+  throw new Error("the verifier accepts the changed card");
+}
+
+async function signatureChecks(checks, keys) {
+  const verify = verifier(keys);
+  const raw = await checks.run("the card is served", () => json(`${AGENT}/.well-known/agent-card.json`));
+  if (!raw) return;
+  await checks.run("the verifier accepts the served card", () => verify(raw));
+  await checks.run("the verifier accepts the resolver's card", async () =>
+    verify(await new DefaultAgentCardResolver().resolve(`${AGENT}/`)));
+  await checks.run("createFromUrl needs the trailing slash", createsFromUrl);
+  const { signatures, ...view } = AgentCard.toJSON(AgentCard.fromJSON(raw));
+  await checks.run("the view verifies unchanged", () => verify({ ...view, signatures }));
+  for (const [path, leaf] of leaves(view)) {
+    if (leaf === "") continue;
+    const changed = { ...tampered(view, path), signatures };
+    await checks.run(`the verifier refuses a change of /${path.join("/")}`, () => refuses(verify, changed));
+  }
+  const added = { ...view, signatures, documentationUrl: "https://elsewhere.example/" };
+  await checks.run("the verifier refuses an added member", () => refuses(verify, added));
+  await checks.run("the verifier refuses a card without signatures", () => refuses(verify, { ...view, signatures: [] }));
+  await checks.run("the verifier refuses without the tenant's key", () =>
+    refuses(verifier(new Map()), { ...view, signatures }));
+}
+
+// Calls.
+
+async function sends(me) {
+  const task = await me.tell("Grüße, Welt 🌍");
+  equal(task.status?.state, TASK_STATE_COMPLETED, "state");
+  equal(task.artifacts.map((artifact) => artifact.name), ["echo"], "artifacts");
+  equal(texts(task.artifacts[0].parts), "Grüße, Welt 🌍", "text");
+}
+
+async function keepsParts(me) {
+  const data = { n: 7, deep: { list: [1, "two", null, true] } };
+  const bytes = Buffer.from([0, 1, 98, 255]);
+  const task = await me.tell(undefined, {
+    parts: [
+      textPart("three kinds"),
+      { ...textPart(), content: { $case: "data", value: data }, mediaType: "application/json" },
+      { ...textPart(), content: { $case: "raw", value: bytes }, filename: "some.bin", mediaType: "application/octet-stream" },
+    ],
+  });
+  equal(task.status?.state, TASK_STATE_COMPLETED, "state");
+  const parts = task.artifacts[0].parts;
+  equal(parts.map((part) => part.content.$case), ["text", "data", "raw"], "kinds");
+  equal(parts[1].content.value, data, "data");
+  equal([Buffer.from(parts[2].content.value).toString("hex"), parts[2].filename, parts[2].mediaType],
+    [bytes.toString("hex"), "some.bin", "application/octet-stream"], "file");
+}
+
+async function answersDirectly(me) {
+  const answer = await me.tell("msg: hello");
+  ensure(!isTask(answer), "a task came instead of a message");
+  equal([texts(answer.parts), answer.role], ["msg: hello", Role.ROLE_AGENT], "message");
+}
+
+async function endsAs(me, text, wanted) {
+  equal((await me.tell(text)).status?.state, wanted, "state");
+}
+
+async function streams(me) {
+  const said = "Grüße in vier Stücken, bitte";
+  const events = (await collect(me.stream(`stream 4 ${said}`))).map((event) => event.payload);
+  const kinds = events.map((event) => event.$case);
+  equal([kinds[0], kinds.at(-1)], ["task", "statusUpdate"], `ends of ${kinds}`);
+  equal(events.at(-1).value.status?.state, TASK_STATE_COMPLETED, "last state");
+  const earlier = events.slice(0, -1).filter((event) => event.value.status?.state === TASK_STATE_COMPLETED);
+  equal(earlier.length, 0, "terminal before the end");
+  const pieces = events.filter((event) => event.$case === "artifactUpdate").map((event) => event.value);
+  equal(pieces.map((piece) => texts(piece.artifact.parts)).join(""), said, "joined text");
+  equal(pieces.map((piece) => piece.append), [false, true, true, true], "append");
+  equal(pieces.map((piece) => piece.lastChunk), [false, false, false, true], "lastChunk");
+}
+
+async function streamsAMessage(me) {
+  const events = (await collect(me.stream("msg: hello"))).map((event) => event.payload);
+  equal(events.map((event) => event.$case), ["message"], "events");
+  equal(texts(events[0].value.parts), "msg: hello", "text");
+}
+
+async function gets(me) {
+  const sent = await me.tell("remember me");
+  const got = await me.get(sent.id);
+  equal([got.id, got.contextId, got.status?.state], [sent.id, sent.contextId, TASK_STATE_COMPLETED], "task");
+  equal(texts(got.artifacts[0].parts), "remember me", "text");
+  ensure(got.history.length >= 1, "the task's history does not hold what was said");
+  equal((await me.get(sent.id, 0)).history.length, 0, "history of length 0");
+  equal((await me.get(sent.id, 1)).history.length, 1, "history of length 1");
+}
+
+async function lists(me) {
+  const first = await me.tell("list one");
+  const { contextId } = first;
+  const second = await me.tell("list two", { contextId });
+  const both = [first.id, second.id].sort();
+  const listed = await me.list({ contextId });
+  equal(listed.tasks.map((task) => task.id).sort(), both, "tasks");
+  equal([listed.totalSize, listed.nextPageToken], [2, ""], "total and next page");
+  const page = await me.list({ contextId, pageSize: 1 });
+  equal([page.tasks.length, page.pageSize, page.totalSize], [1, 1, 2], "first page");
+  const rest = await me.list({ contextId, pageSize: 1, pageToken: page.nextPageToken });
+  equal([page.tasks[0].id, rest.tasks[0].id].sort(), both, "both pages");
+  equal(rest.nextPageToken, "", "token after the last page");
+  equal((await me.list({ contextId, status: TASK_STATE_FAILED })).tasks.length, 0, "tasks of another state");
+}
+
+async function slowTask(me) {
+  const task = await me.tell("slow, please", { wait: false });
+  ensure([TASK_STATE_SUBMITTED, TASK_STATE_WORKING].includes(task.status?.state), `state ${task.status?.state}`);
+  return task;
+}
+
+async function cancels(me) {
+  const task = await slowTask(me);
+  equal((await me.cancel(task.id)).status?.state, TASK_STATE_CANCELED, "answer");
+  equal((await me.get(task.id)).status?.state, TASK_STATE_CANCELED, "state afterwards");
+  await throws(me.cancel(task.id), (error) => error instanceof TaskNotCancelableError, "TaskNotCancelableError");
+}
+
+/** One client listens while another one of the same principal cancels. */
+async function subscribes(me, other) {
+  const task = await slowTask(me);
+  const events = me.subscribe(task.id);
+  const first = (await events.next()).value.payload;
+  equal([first.$case, first.value.id], ["task", task.id], "first event");
+  await other.cancel(task.id);
+  const seen = (await collect(events)).map((event) => event.payload);
+  ensure(seen.length > 0, "nothing after the cancel");
+  equal([seen.at(-1).$case, seen.at(-1).value.status?.state], ["statusUpdate", TASK_STATE_CANCELED], "last event");
+}
+
+async function followsUp(me) {
+  const asked = await me.tell("ask me");
+  equal(asked.status?.state, TASK_STATE_INPUT_REQUIRED, "state");
+  const done = await me.tell("here you are", { task: asked });
+  equal([done.id, done.status?.state], [asked.id, TASK_STATE_COMPLETED], "task");
+  equal(texts(done.artifacts.at(-1).parts), "here you are", "text");
+}
+
+/** On the transport, because the client refuses on its own what the card does not offer. */
+async function refusesPush(me, call) {
+  const task = await me.tell("push");
+  const client = await me.client();
+  const { transport } = client;
+  const named = { tenant: "", taskId: task.id, id: "c1" };
+  const config = { ...named, url: "https://hooks.example/x", token: "", authentication: undefined };
+  const configuration = {
+    acceptedOutputModes: [], taskPushNotificationConfig: config, historyLength: undefined, returnImmediately: false,
+  };
+  const query = { tenant: "", taskId: task.id, pageSize: 0, pageToken: "" };
+  const as = { serviceParameters: { "A2A-Version": "1.0" } };
+  const calls = {
+    create: () => transport.createTaskPushNotificationConfig(config, as),
+    get: () => transport.getTaskPushNotificationConfig(named, as),
+    list: () => transport.listTaskPushNotificationConfig(query, as),
+    delete: () => transport.deleteTaskPushNotificationConfig(named, as),
+    inline: () => client.sendMessage(request("inline", { configuration })),
+  };
+  const typed = (error) => error instanceof PushNotificationNotSupportedError;
+  await throws(calls[call](), typed, "PushNotificationNotSupportedError");
+}
+
+async function getsExtendedCard(me, verify) {
+  const card = await (await me.client()).getAgentCard(undefined, verify);
+  ensure(card.skills.some((skill) => skill.id === "trace"), `skills ${card.skills.map((skill) => skill.id)}`);
+  equal([...new Set(card.supportedInterfaces.map((one) => one.url))], [AGENT], "interface URLs");
+}
+
+// Refusals.
+
+/** The text of the error of every call on a task. */
+async function taskCalls(me, id) {
+  const followUp = { task: { id, contextId: "" } };
+  const calls = [
+    me.get(id),
+    me.cancel(id),
+    collect(me.subscribe(id)),
+    me.tell("follow-up", followUp),
+    collect(me.stream("follow-up", followUp)),
+  ];
+  const messages = [];
+  for (const call of calls.map((call) => call.then((value) => ({ value }), (error) => ({ error })))) {
+    const { value, error } = await call;
+    const outcome = error ? Promise.reject(error) : Promise.resolve(value);
+    messages.push((await throws(outcome, (one) => one instanceof TaskNotFoundError, "TaskNotFoundError")).message);
+  }
+  return messages;
+}
+
+async function hidesForeignTasks(me, second) {
+  const task = await slowTask(me);
+  const missing = randomUUID();
+  const foreign = (await taskCalls(second, task.id)).map((text) => text.replaceAll(task.id, missing));
+  equal(foreign, await taskCalls(second, missing), "errors");
+  const listed = await second.list({ pageSize: 100 });
+  ensure(!listed.tasks.some((one) => one.id === task.id), "a foreign task is listed");
+  equal((await me.get(task.id)).status?.state, task.status?.state, "state after a stranger's cancel");
+  await me.cancel(task.id);
+}
+
+async function refusesStatus(caller, status) {
+  const told = (error) => error.statusCode === status || error.message.includes(String(status)) || error.status === status
+    || error.envelopeCode === { 401: -32040, 404: -32046 }[status];
+  await throws(caller.tell("hello"), told, `an error that tells of ${status}`);
+  await throws(collect(caller.stream("hello")), told, `a stream's error that tells of ${status}`);
+  await throws(caller.get("t1"), told, `an error that tells of ${status}`);
+}
+
+/** Below the SDK, which sets its own version on every request. */
+async function refusesVersions(binding) {
+  const call = new Caller(binding, API_KEY, { "A2A-Version": "9.9" }).get("t1");
+  await throws(call, (error) => error instanceof VersionNotSupportedError, "VersionNotSupportedError");
+}
+
+async function refusesEmptyMessages(me) {
+  const malformed = (error) => error instanceof RequestMalformedError || error.envelopeCode === -32602;
+  await throws(me.tell(undefined, { parts: [] }), malformed, "a malformed request");
+}
+
+async function bindingChecks(checks, binding, verify) {
+  const [me, again] = [new Caller(binding, API_KEY), new Caller(binding, API_KEY)];
+  const [second, stranger] = [new Caller(binding, SECOND_API_KEY), new Caller(binding)];
+  const partner = new Caller(binding, PARTNER_API_KEY);
+  const run = (name, check) => checks.run(`${binding}: ${name}`, check);
+  await run("the factory chose the binding and 1.0", async () => {
+    const { transport } = await me.client();
+    equal([transport.protocolName, transport.protocolVersion], [binding, "1.0"], "transport");
+  });
+  await run("send gives a task with the text", () => sends(me));
+  await run("text, data and file parts survive", () => keepsParts(me));
+  await run("send gives a direct message", () => answersDirectly(me));
+  await run("a failed task is a task", () => endsAs(me, "fail now", TASK_STATE_FAILED));
+  await run("a rejected task is a task", () => endsAs(me, "reject this", TASK_STATE_REJECTED));
+  await run("stream: task first, terminal status last, text whole", () => streams(me));
+  await run("stream of a direct message", () => streamsAMessage(me));
+  await run("get honours historyLength", () => gets(me));
+  await run("list gives own tasks, totals and pages", () => lists(me));
+  await run("cancel ends a slow task", () => cancels(me));
+  await run("subscribe ends CANCELED when another client cancels", () => subscribes(me, again));
+  await run("input-required is followed up", () => followsUp(me));
+  for (const call of ["create", "get", "list", "delete", "inline"]) {
+    await run(`push ${call} is not supported, typed`, () => refusesPush(me, call));
+  }
+  await run("the extended card has more skills and is signed", () => getsExtendedCard(me, verify));
+  await run("unknown tasks are not found, typed, with text", () => taskCalls(me, randomUUID()));
+  await run("another principal's task looks missing", () => hidesForeignTasks(me, second));
+  await run("without a key: 401", () => refusesStatus(stranger, 401));
+  await run("with the partner's key: 404", () => refusesStatus(partner, 404));
+  await run("an unknown version is refused, typed", () => refusesVersions(binding));
+  await run("a message without parts is refused", () => refusesEmptyMessages(me));
+}
+
+const checks = new Checks();
+const keys = (await checks.run("the tenant publishes its keys", tenantKeys)) ?? new Map();
+await signatureChecks(checks, keys);
+for (const binding of ["JSONRPC", "HTTP+JSON"]) await bindingChecks(checks, binding, verifier(keys));
+process.exit(checks.close());
