@@ -16,6 +16,9 @@ pub(crate) const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 /// The longest text of an agent's error that is passed on, in bytes.
 const LONGEST_TEXT: usize = 1024;
 
+/// The most facts of one detail of an agent's error that are passed on.
+const MOST_FACTS: usize = 32;
+
 /// What went wrong, without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
@@ -346,11 +349,9 @@ impl Fault {
                 Some(kind) => {
                     self.kind = if self.kind.reason() == kind.reason() { self.kind } else { kind };
                     let facts = detail.get("metadata").and_then(Json::as_object);
+                    let facts = facts.into_iter().flat_map(Object::iter).take(MOST_FACTS);
                     self.metadata.extend(
-                        facts
-                            .into_iter()
-                            .flat_map(Object::iter)
-                            .filter_map(|(key, value)| value.as_str().map(|value| (key.to_owned(), value.to_owned()))),
+                        facts.filter_map(|(key, value)| value.as_str().map(|value| (key.to_owned(), value.to_owned()))),
                     );
                 }
                 None => rest.push(detail.clone()),
@@ -365,5 +366,58 @@ impl Fault {
 impl From<FaultKind> for Fault {
     fn from(kind: FaultKind) -> Self {
         Self::of(kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_the_one_of_the_specification() {
+        use FaultKind as Kind;
+        const STATE: &str = "FAILED_PRECONDITION";
+        // A2A 1.0 §5.4 and protocol 3.1: code, HTTP status, google.rpc name, reason, code in v0.3.
+        let rows = [
+            (Kind::TaskNotFound, -32001, 404, "NOT_FOUND", "TASK_NOT_FOUND", -32001),
+            (Kind::TaskNotCancelable, -32002, 400, STATE, "TASK_NOT_CANCELABLE", -32002),
+            (Kind::PushNotSupported, -32003, 400, STATE, "PUSH_NOTIFICATION_NOT_SUPPORTED", -32003),
+            (Kind::UnsupportedOperation, -32004, 400, STATE, "UNSUPPORTED_OPERATION", -32004),
+            (Kind::ContentTypeNotSupported, -32005, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED", -32005),
+            (Kind::InvalidAgentResponse, -32006, 500, "INTERNAL", "INVALID_AGENT_RESPONSE", -32006),
+            (Kind::ExtendedCardNotConfigured, -32007, 400, STATE, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007),
+            (Kind::ExtensionRequired, -32008, 400, STATE, "EXTENSION_SUPPORT_REQUIRED", -32603),
+            (Kind::VersionNotSupported, -32009, 400, STATE, "VERSION_NOT_SUPPORTED", -32603),
+        ];
+        for (kind, code, status, name, reason, v03) in rows {
+            assert_eq!((kind.rpc_code(Version::V10), kind.rpc_code(Version::V03)), (code, v03));
+            assert_eq!((kind.http_status(), kind.status_name(), kind.reason()), (status, name, Some(reason)));
+            assert_eq!((kind.rpc_status(), kind.domain("gw.test")), (200, A2A_DOMAIN));
+            assert_eq!(FaultKind::from_agent_code(code), kind);
+            assert_eq!(FaultKind::from_a2a_reason(reason), Some(kind));
+        }
+    }
+
+    #[test]
+    fn every_kind_is_listed_once_and_keeps_out_of_the_reserved_codes() {
+        for (index, kind) in FaultKind::ALL.into_iter().enumerate() {
+            assert!(!FaultKind::ALL.iter().skip(index + 1).any(|other| *other == kind), "{kind:?} is there twice");
+            let code = kind.rpc_code(Version::V10);
+            let own = kind.domain("gw.test") == "gw.test";
+            assert!(!own || (-32049..=-32040).contains(&code) || code == -32600, "{kind:?} takes {code}");
+        }
+    }
+
+    #[test]
+    fn an_agent_cannot_speak_for_the_gateway() {
+        assert_eq!(FaultKind::from_agent_code(-32040), FaultKind::Agent { code: -32040 });
+        assert_eq!(FaultKind::from_a2a_reason("UNAUTHENTICATED"), None);
+    }
+
+    #[test]
+    fn texts_of_agents_are_cut_between_characters() {
+        let fault = Fault::from_agent(FaultKind::Internal, Some(&"é€".repeat(2000)));
+        assert!(fault.message.len() <= LONGEST_TEXT && fault.message.len() > LONGEST_TEXT - 4);
+        assert_eq!(Fault::from_agent(FaultKind::Internal, Some("")).message, "internal error");
     }
 }

@@ -215,3 +215,47 @@ pub(crate) const PAYLOADS: [&str; 4] = ["task", "message", "statusUpdate", "arti
 fn state_of(holder: &Object) -> Option<TaskState> {
     TaskState::from_name(holder.get("status")?.get("state")?.as_str()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(name: &str, payload: Json) -> Event {
+        Event { body: Json::from([(name, payload)]), origin: Version::V03 }
+    }
+
+    fn update(state: &str) -> Json {
+        let status = Json::from([("state", Json::from(state)), ("message", Object::new().into())]);
+        Json::from([("taskId", Json::from("t1")), ("contextId", "c1".into()), ("status", status)])
+    }
+
+    #[test]
+    fn a_stream_that_begins_with_an_update_gets_the_task_it_is_about() {
+        let opening = event("statusUpdate", update("TASK_STATE_WORKING")).opening_task().map(|event| event.body);
+        let status = Json::from([("state", "TASK_STATE_WORKING")]);
+        let task = Json::from([("id", Json::from("t1")), ("contextId", "c1".into()), ("status", status)]);
+        assert_eq!(opening, Some(Json::from([("task", task.clone())])));
+        assert_eq!(event("task", task).opening_task(), None);
+        assert_eq!(event("message", Object::new().into()).opening_task(), None);
+    }
+
+    #[test]
+    fn terminal_states_messages_and_final_end_a_stream() {
+        assert!(event("statusUpdate", update("TASK_STATE_REJECTED")).is_terminal());
+        assert!(!event("statusUpdate", update("TASK_STATE_INPUT_REQUIRED")).is_terminal());
+        assert!(event("message", Object::new().into()).is_terminal());
+        let mut last = update("TASK_STATE_INPUT_REQUIRED");
+        last.as_object_mut().unwrap().insert("final", true);
+        assert!(event("statusUpdate", last).is_terminal());
+    }
+
+    #[test]
+    fn every_state_is_found_by_both_names() {
+        for state in TaskState::ALL {
+            assert_eq!(TaskState::from_name(state.name()), Some(state));
+            assert_eq!(TaskState::from_name(state.v03_name()), Some(state));
+        }
+        assert_eq!(TaskState::from_name("TASK_STATE_CANCELLED"), Some(TaskState::Canceled));
+        assert_eq!(TaskState::from_name("COMPLETED"), None);
+    }
+}

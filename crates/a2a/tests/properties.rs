@@ -1,5 +1,7 @@
 //! What holds for every call, answer, event and byte sequence.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
 use a2a::{
     Answer, Call, Dialect, Envelope, Event, OperationKind, Target, Version, Voice,
     dialect::{

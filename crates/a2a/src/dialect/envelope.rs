@@ -195,8 +195,7 @@ impl Envelope {
             Json::Object(_) => claim.admit(version, mode),
             Json::Null if !message => claim.admit(version, mode),
             Json::Null => Err(Fault::of(FaultKind::Parse)),
-            Json::Array(_) => Err(Fault::new(FaultKind::InvalidRequest, "batches are not supported")),
-            Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+            Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
                 Err(Fault::new(FaultKind::InvalidRequest, "a request is an object"))
             }
         };

@@ -73,9 +73,9 @@ impl Request {
     }
 }
 
-/// Whether a body is meant as an envelope (protocol 0.1 rule 3).
+/// Whether a body is meant as an envelope (protocol 0.1 rule 3), or as a batch of them.
 pub(crate) fn is_envelope(body: &Json) -> bool {
-    ["jsonrpc", "method"].iter().any(|key| body.get(key).and_then(Json::as_str).is_some())
+    body.as_array().is_some() || ["jsonrpc", "method"].iter().any(|key| body.get(key).and_then(Json::as_str).is_some())
 }
 
 fn unread(id: Json, method: Option<String>, text: &str) -> Box<Unread> {

@@ -101,3 +101,52 @@ fn verb(method: &Method, allow: &'static str, found: Target) -> Result<Target, T
 fn addressed(task: &str, found: impl FnOnce() -> Result<Target, TargetError>) -> Result<Target, TargetError> {
     if task.is_empty() { Err(TargetError::NotFound) } else { found() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(method: &Method, path: &str) -> Result<Target, TargetError> {
+        let rest: Vec<String> = path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
+        target(method, &rest)
+    }
+
+    #[test]
+    fn a_known_path_with_a_wrong_verb_names_the_right_ones() {
+        let rows = [
+            (Method::PUT, "", "GET, POST"),
+            (Method::POST, ".well-known/agent-card.json", "GET"),
+            (Method::GET, "message:send", "POST"),
+            (Method::GET, "message:stream", "POST"),
+            (Method::POST, "tasks", "GET"),
+            (Method::POST, "tasks/t1", "GET"),
+            (Method::GET, "tasks/t1:cancel", "POST"),
+            (Method::DELETE, "tasks/t1:subscribe", "GET, POST"),
+            (Method::DELETE, "tasks/t1/pushNotificationConfigs", "GET, POST"),
+            (Method::POST, "tasks/t1/pushNotificationConfigs/c1", "DELETE, GET"),
+            (Method::POST, "extendedAgentCard", "GET"),
+            (Method::POST, "v1/card", "GET"),
+        ];
+        for (method, path, allow) in rows {
+            assert_eq!(at(&method, path), Err(TargetError::MethodNotAllowed { allow }), "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn the_action_is_behind_the_last_colon() {
+        let found = at(&Method::POST, "tasks/a:cancel:subscribe");
+        assert_eq!(found, Ok(http(OperationKind::SubscribeToTask, Some("a:cancel"), None, false)));
+        let found = at(&Method::GET, "tasks/a:b");
+        assert_eq!(found, Ok(http(OperationKind::GetTask, Some("a:b"), None, false)));
+    }
+
+    #[test]
+    fn other_paths_are_not_found() {
+        let paths =
+            ["message", "Message:send", "tasks/:cancel", "tasks/t1/x", "v1", "v1/v1/tasks", "acme/message:send"];
+        for path in paths {
+            assert_eq!(at(&Method::POST, path), Err(TargetError::NotFound), "{path}");
+        }
+        assert_eq!(target(&Method::GET, &["tasks".to_owned(), String::new()]), Err(TargetError::NotFound));
+    }
+}

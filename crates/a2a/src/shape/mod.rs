@@ -203,3 +203,35 @@ pub(crate) fn whole_number(value: &Json) -> Option<i64> {
         Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use json::Leaf;
+
+    use super::*;
+
+    #[test]
+    fn protocol_is_structural_and_content_is_not() {
+        let part = Json::from([("text", "content"), ("mediaType", "protocol")]);
+        let message = Json::from([
+            ("messageId", Json::from("protocol")),
+            ("role", "protocol".into()),
+            ("parts", vec![part].into()),
+            ("metadata", [("id", "content")].into()),
+            ("referenceTaskIds", vec![Json::from("protocol")].into()),
+        ]);
+        let tree = Json::from([
+            ("message", message),
+            ("supportedInterfaces", vec![Json::from([("url", "protocol")])].into()),
+            ("provider", [("url", "content")].into()),
+        ]);
+        let mut seen = 0;
+        json::walk(&tree, &mut |path, leaf| {
+            if let Leaf::Text(text) = leaf {
+                assert_eq!(structural(path), text == "protocol", "{path}");
+                seen += 1;
+            }
+        });
+        assert_eq!(seen, 8);
+    }
+}
