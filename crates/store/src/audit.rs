@@ -95,7 +95,7 @@ impl Store {
     /// Writes records, at most 500 in a transaction. Repeating it changes nothing; a closed record stays as it is.
     pub async fn append_audit(&self, records: &[AuditRecord]) -> Result<()> {
         let records = settle(records);
-        for batch in records.chunks(BATCH) {
+        for batch in records.chunks(self.audit_batch()) {
             let mut tx = self.begin_audit().await?;
             match tx.lane() {
                 Lane::Pg(connection) => append_postgres(connection, batch).await?,
@@ -110,7 +110,7 @@ impl Store {
     pub async fn append_audit_summaries(&self, summaries: &[AuditSummary]) -> Result<()> {
         let mut summaries: Vec<&AuditSummary> = summaries.iter().collect();
         summaries.sort_by_key(|sum| (&sum.writer, &sum.tenant, &sum.reason, &sum.source, sum.window_start));
-        for batch in summaries.chunks(BATCH) {
+        for batch in summaries.chunks(self.audit_batch()) {
             let mut tx = self.begin_audit().await?;
             for sum in batch {
                 let (writer, tenant) = (clip(&sum.writer), clip(&sum.tenant));
@@ -249,8 +249,6 @@ row! {
         seq: Option<i64>,
     }
 }
-
-const BATCH: usize = 500;
 
 statements! {
     both {

@@ -167,6 +167,15 @@ impl Store {
         })
     }
 
+    /// How many rows of the audit one transaction may hold. On SQLite everybody waits for the one writer, ownership
+    /// claims with a deadline too.
+    pub(crate) fn audit_batch(&self) -> usize {
+        match &self.db {
+            Db::Pg { .. } => 500,
+            Db::Lite { .. } => 100,
+        }
+    }
+
     /// A transaction whose reads all see the same moment.
     pub(crate) async fn begin_reading(&self) -> Result<Tx> {
         Ok(match &self.db {

@@ -110,3 +110,30 @@ async fn committed_change_is_heard_and_a_failed_one_is_not() {
     assert!(more.is_err());
     assert_eq!(store.revision().await, Ok(1));
 }
+
+#[tokio::test]
+async fn listener_that_lost_its_connection_says_so_and_hears_again() {
+    let Some(given) = crate::testing::postgres().await else { return };
+    let store = given.store;
+    let mut listener = store.listen().await.unwrap().unwrap();
+    let mut session = store.reader().await.unwrap();
+    let cut = "SELECT COUNT(*) FROM (SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'LISTEN%') cut";
+    assert_eq!(one!(session, i64, cut), Ok(Some(1)));
+    tokio::time::timeout(Duration::from_secs(10), listener.recv()).await.unwrap().unwrap();
+    store.create_tenant(&tenant_id("acme"), &tenant_fields(), 1).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(10), listener.recv()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn changes_are_synced_and_claims_are_not() {
+    let given = crate::testing::sqlite_file().await;
+    let mut change = given.store.change_of_tenants(&tenant_id("acme")).await.unwrap();
+    assert_eq!(one!(change, i64, "PRAGMA synchronous"), Ok(Some(2)));
+    drop(change);
+    let mut writer = given.store.unsynced_writer().await.unwrap();
+    assert_eq!(one!(writer, i64, "PRAGMA synchronous"), Ok(Some(1)));
+    drop(writer);
+    let mut audit = given.store.begin_audit().await.unwrap();
+    assert_eq!(one!(audit, i64, "PRAGMA synchronous"), Ok(Some(2)));
+}
