@@ -109,6 +109,9 @@ on_both! {
         assert_eq!(store.create_card(&acme, &new_card("card-acme", "echo"), 9).await, taken);
         store.create_card(&acme, &new_card("card-2", "echo"), 9).await.unwrap();
         assert_eq!(store.card(&acme, "echo").await.unwrap().unwrap().id, "card-2");
+        let mut session = store.reader().await.unwrap();
+        let erased = "SELECT COUNT(*) FROM cards WHERE deleted IS NOT NULL AND sealed_credential IS NULL";
+        assert_eq!(one!(session, i64, erased), Ok(Some(1)), "a tombstone holds no secret");
     }
 
     async fn cards_are_listed_by_name_in_pages(given) {
