@@ -14,7 +14,7 @@
 //! | [`app`] [`cli`] | parts in order, begin and end · commands |
 //! | [`listener`] | connections → requests → who answers |
 //! | [`discovery`] | signed cards, key sets, directories |
-//! | [`pipeline`] | calls of agents |
+//! | [`pipeline`] [`upstream`] [`reject`] | calls of agents, the way to them, our refusals |
 //! | [`admin`] | the admin API |
 //! | [`registry`] [`seal`] | rows → compiled snapshot, kept fresh · secrets at rest |
 //! | [`telemetry`] | logs and metrics |
@@ -29,6 +29,8 @@ pub mod discovery;
 pub mod listener;
 pub mod pipeline;
 pub mod registry;
+pub mod reject;
 pub mod seal;
 pub mod tasks;
 pub mod telemetry;
+pub mod upstream;

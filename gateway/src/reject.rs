@@ -119,9 +119,12 @@ impl Reject {
             Self::Guard(_) => Blame::Policy,
             Self::Owner(OwnerError::AnotherOwner | OwnerError::TooManyPages) => Blame::Upstream,
             Self::Owner(OwnerError::Unavailable) => Blame::Gateway,
-            Self::Owner(OwnerError::BadPageToken | OwnerError::ForeignContext | OwnerError::TaskNotFound) => {
-                Blame::Caller
-            }
+            Self::Owner(
+                OwnerError::BadId
+                | OwnerError::BadPageToken
+                | OwnerError::ForeignContext
+                | OwnerError::TaskNotFound,
+            ) => Blame::Caller,
         }
     }
 
@@ -295,10 +298,10 @@ const fn limit_blame(error: LimitError) -> Blame {
 fn decode_fault(error: &DecodeError) -> Fault {
     match error {
         DecodeError::Forbidden(error) => authorize_fault(*error),
-        DecodeError::Incomplete => Fault::new(FaultKind::InvalidRequest, "the body broke off"),
+        DecodeError::Incomplete => Fault::new(FaultKind::AmbiguousRequest, "the body broke off"),
         DecodeError::Limit(error) => limit_fault(*error),
         DecodeError::Refused(fault) => fault.clone(),
-        DecodeError::TooSlow => Fault::new(FaultKind::InvalidRequest, "the body came too slowly"),
+        DecodeError::TooSlow => Fault::new(FaultKind::AmbiguousRequest, "the body came too slowly"),
         DecodeError::TooLarge { limit } => {
             Fault::new(FaultKind::PayloadTooLarge, format!("the body is larger than {limit} bytes"))
         }
@@ -310,6 +313,7 @@ fn decode_fault(error: &DecodeError) -> Fault {
 fn owner_fault(error: OwnerError) -> Fault {
     match error {
         OwnerError::AnotherOwner => Fault::of(FaultKind::InvalidAgentResponse),
+        OwnerError::BadId => Fault::invalid_params("contextId: cannot be used as an id"),
         OwnerError::BadPageToken => Fault::invalid_params("the page token is not valid here"),
         OwnerError::ForeignContext => Fault::invalid_params("the context cannot be used by this caller"),
         OwnerError::TaskNotFound => Fault::of(FaultKind::TaskNotFound),

@@ -1,124 +1,145 @@
-//! The request path, as far as it exists: until its stages land, calls are refused as overload.
+//! The path of a request, top to bottom. Every call of an agent goes through [`handle`]; no stage calls another.
+//!
+//! | stage | gives | refuses with |
+//! |---|---|---|
+//! | [`route`] | names and target, by syntax | ambiguous heads and paths |
+//! | [`authenticate`] | the principal | no, bad or two credentials |
+//! | [`authorize`] | the permit | hidden cards |
+//! | [`audit`] | the slot, and at the end the record | a spool that is full |
+//! | [`limit`] | a place in all counts | rates, calls, bytes |
+//! | [`decode`] | the call | bodies, versions, operations |
+//! | [`owner`] | leave to name tasks; later their claim | foreign tasks and contexts |
+//! | [`guard`] | what may be said and heard | blocks |
+//! | [`forward`] | the agent's reply | agents that cannot be reached or understood |
+//! | [`encode`] | the response | nothing |
 
+pub mod audit;
+pub mod authenticate;
+pub mod authorize;
+pub mod body;
+pub mod decode;
+pub mod encode;
+pub mod event;
+pub mod forward;
+pub mod guard;
+pub mod head;
+pub mod limit;
+pub mod owner;
+mod parts;
+pub mod path;
+pub mod refusal;
+mod respond;
+pub mod route;
+
+pub use body::{Body, empty, full};
+pub use parts::Parts;
+
+use crate::app::App;
+use crate::clock::Micros;
+use crate::registry::Snapshot;
+use crate::reject::Reject;
+use audit::Trail;
+use authorize::Permit;
+use forward::Reply;
+use guard::{Findings, Guards};
+use head::Head;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use owner::Ownership;
+use refusal::Manner;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
-
-use crate::app::App;
-use crate::config::Settings;
-use crate::listener::dispatch;
-use crate::tasks::Tasks;
-
-/// The body of every answer.
-pub type Body = dispatch::Body;
-
-/// What the stages share over all requests.
+/// What one request is judged by: the time, the world and the head, all taken once.
 #[derive(Debug)]
-pub struct Parts {}
-
-impl Parts {
-    /// Nothing in flight.
-    #[must_use]
-    pub fn new(_: &Settings, _: store::Store, _: egress::Client, _: owner::PageKey) -> Self {
-        Self {}
-    }
-
-    /// Nothing runs in the background.
-    pub fn start(&self, _: &Tasks) {}
+struct Exchange<'a> {
+    app: &'a Arc<App>,
+    world: &'a Snapshot,
+    head: &'a Head,
+    now: Micros,
 }
 
-/// Answers one call.
-pub async fn handle(_: Arc<App>, _: SocketAddr, _: Request<Incoming>) -> Response<Body> {
-    dispatch::document(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "calls are not served yet").map(dispatch::full)
+/// A reply that may be heard, and what rides with it to the last byte.
+struct Done {
+    reply: Reply,
+    call: a2a::OperationKind,
+    permit: Permit,
+    ownership: Ownership,
+    guards: Guards,
+    slot: limit::Slot,
 }
 
-/// Owners of tasks.
-pub mod owner {
-    /// Seals page tokens.
-    #[derive(Debug)]
-    pub struct PageKey;
-
-    impl PageKey {
-        /// The key with these bytes.
-        #[must_use]
-        pub fn new(_: &[u8; 32]) -> Option<Self> {
-            Some(Self)
+/// Answers one request below `/a2a/{tenant}/{card}`. `source` is the caller's address, behind trusted proxies if any.
+pub async fn handle(app: Arc<App>, source: SocketAddr, request: Request<Incoming>) -> Response<Body> {
+    let (parts, mut body) = request.into_parts();
+    let (now, world) = (app.clock.now(), app.registry.snapshot());
+    let head = Head::read(&parts);
+    // How to answer, also when refusing; every stage may sharpen it.
+    let mut manner = Manner::unknown(&head, &app.calls.own_domain);
+    // Becomes one record once a principal is proven; refusals before that are counted.
+    let mut trail = Trail::new(&app.audit, &app.clock, source, &head, now);
+    let exchange = Exchange { app: &app, world: &world, head: &head, now };
+    match run(&exchange, &mut body, &mut manner, &mut trail).await {
+        Ok(done) => respond::answer(&exchange, done, manner, trail).await,
+        Err(reject) => {
+            respond::linger(&app, &head, body, &reject);
+            respond::refuse(&head, &reject, &manner, &mut trail).await
         }
     }
 }
 
-/// Paths.
-pub mod path {
-    /// The segments of a path; `None` where two readers could differ.
-    ///
-    /// # Errors
-    /// A path with two readings.
-    pub fn split(raw: &str) -> Result<Vec<String>, ()> {
-        let rest = raw.strip_prefix('/').ok_or(())?;
-        let rest = rest.strip_suffix('/').unwrap_or(rest);
-        let segment = |raw: &str| {
-            let text = percent_encoding::percent_decode_str(raw).decode_utf8().map_err(|_| ())?.into_owned();
-            let odd = text.is_empty() || text == "." || text == ".." || text.contains(['/', '\\', '%', ';']);
-            if odd { Err(()) } else { Ok(text) }
-        };
-        rest.split('/').map(segment).collect()
-    }
-}
-
-/// Heads.
-pub mod head {
-    /// The credential of a head.
-    #[derive(Debug)]
-    pub struct Head {
-        pub(super) key: Option<Vec<u8>>,
+async fn run(
+    exchange: &Exchange<'_>,
+    body: &mut Incoming,
+    manner: &mut Manner,
+    trail: &mut Trail,
+) -> Result<Done, Reject> {
+    let Exchange { app, world, head, now } = *exchange;
+    // Who is addressed? Path and method only; what exists is nobody's business yet.
+    let route = route::resolve(head)?;
+    manner.routed(&route, head);
+    trail.routed(&route, world);
+    head.check()?;
+    if app.tasks.stopping().is_cancelled() {
+        return Err(Reject::Draining);
     }
 
-    impl Head {
-        /// What is worth keeping.
-        #[must_use]
-        pub fn read(parts: &http::request::Parts) -> Self {
-            let bearer = parts.headers.get(http::header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
-            let key = bearer.and_then(|value| value.strip_prefix(b"Bearer "));
-            Self {
-                key: key
-                    .or_else(|| parts.headers.get("x-api-key").map(http::HeaderValue::as_bytes))
-                    .map(<[u8]>::to_vec),
-            }
-        }
-    }
-}
+    // Who calls? Credentials stop here. The body is still unread.
+    let identity = authenticate::identify(head, world, now)?;
+    trail.identified(&identity);
 
-/// Who calls.
-pub mod authenticate {
-    use std::sync::Arc;
+    // May they? The permit is the only way on; no grant looks like no card.
+    let permit = authorize::permit(&route, &identity, world)?;
+    manner.permitted(permit.card());
+    trail.open()?;
+    let mut slot = limit::admit(&permit, route.operation(), &app.calls.limits)?;
 
-    use sha2::Digest as _;
+    // What do they ask? The operation is checked before its parameters are read.
+    let limits = &app.settings.limits;
+    let asked = decode::Asked { head, target: &route.target, permit: &permit, limits: &limits.body };
+    let decode::Decoded { call, size } = decode::call(&asked, body, &mut slot, &mut manner.voice).await?;
+    trail.spoken(manner.voice.dialect);
+    trail.called(&call, size);
+    manner.called(&call);
 
-    use super::head::Head;
-    use crate::clock::Micros;
-    use crate::registry::{Credential, Principal, Snapshot};
+    // Whose tasks are named? A foreign one is a missing one.
+    let ownership = owner::check(&call, &permit, &app.calls.owners, now).await?;
 
-    /// A proven principal.
-    #[derive(Debug)]
-    pub struct Identity(Arc<Credential>);
+    // May it be said? Redacted or refused; findings are recorded either way.
+    let guards = Guards::of(&permit, limits.guard_inline_bytes);
+    let mut findings = Findings::default();
+    let said = guards.call(call, size, &mut findings).await;
+    trail.inspected(findings);
+    let call = said?;
 
-    impl Identity {
-        /// Who calls.
-        #[must_use]
-        pub fn principal(&self) -> &Arc<Principal> {
-            &self.0.principal
-        }
-    }
+    // Ask the agent, in its dialect and under its own credentials, once the record may say so.
+    trail.opened_before_forward().await?;
+    let way = app.calls.way(&permit, head, &app.settings);
+    let reply = respond::ask(&call, &ownership, &mut slot, way, trail).await?;
 
-    /// Finds out who calls.
-    ///
-    /// # Errors
-    /// Nobody is proven.
-    pub fn identify(head: &Head, world: &Snapshot, now: Micros) -> Result<Identity, ()> {
-        let digest: [u8; 32] = sha2::Sha256::digest(head.key.as_deref().ok_or(())?).into();
-        let found = world.keys.get(&digest).filter(|key| key.expires_at.is_none_or(|at| now < at));
-        found.map(|key| Identity(Arc::clone(key))).ok_or(())
-    }
+    // New ids become the caller's before it sees them. May it be heard? Events are judged as they pass.
+    let mut findings = Findings::default();
+    let heard = respond::heard(reply, &ownership, &guards, &mut findings).await;
+    trail.inspected(findings);
+    Ok(Done { reply: heard?, call: call.kind, permit, ownership, guards, slot })
 }

@@ -33,6 +33,9 @@ pub enum OwnerError {
     /// The context belongs to somebody else.
     #[error("the context belongs to another principal")]
     ForeignContext,
+    /// An id that no store can hold, in what the caller sent.
+    #[error("an id cannot be stored")]
+    BadId,
     /// The page token was not made for this principal and query.
     #[error("the page token is not valid here")]
     BadPageToken,
@@ -142,6 +145,7 @@ impl Owners {
                 self.known.insert(key, Arc::clone(&owner));
                 Ok(owner)
             }
+            Ok(Err(store::Error::InvalidText { .. })) => Err(OwnerError::BadId),
             Ok(Err(_)) | Err(_) => self.pending.put(key, principal, now).ok_or(OwnerError::Unavailable),
         }
     }
@@ -267,7 +271,8 @@ impl Ownership {
 
     async fn claim_one(&self, thing: Thing, id: Option<&str>) -> Result<(), OwnerError> {
         let Some(id) = id else { return Ok(()) };
-        let owner = self.owners.claim(self.key(thing, id), &self.principal, self.now).await?;
+        let claimed = self.owners.claim(self.key(thing, id), &self.principal, self.now).await;
+        let owner = claimed.map_err(|error| if error == OwnerError::BadId { OwnerError::AnotherOwner } else { error })?;
         if self.shares(&owner) { Ok(()) } else { Err(OwnerError::AnotherOwner) }
     }
 
