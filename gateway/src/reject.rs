@@ -120,10 +120,7 @@ impl Reject {
             Self::Owner(OwnerError::AnotherOwner | OwnerError::TooManyPages) => Blame::Upstream,
             Self::Owner(OwnerError::Unavailable) => Blame::Gateway,
             Self::Owner(
-                OwnerError::BadId
-                | OwnerError::BadPageToken
-                | OwnerError::ForeignContext
-                | OwnerError::TaskNotFound,
+                OwnerError::BadId | OwnerError::BadPageToken | OwnerError::ForeignContext | OwnerError::TaskNotFound,
             ) => Blame::Caller,
         }
     }

@@ -272,7 +272,8 @@ impl Ownership {
     async fn claim_one(&self, thing: Thing, id: Option<&str>) -> Result<(), OwnerError> {
         let Some(id) = id else { return Ok(()) };
         let claimed = self.owners.claim(self.key(thing, id), &self.principal, self.now).await;
-        let owner = claimed.map_err(|error| if error == OwnerError::BadId { OwnerError::AnotherOwner } else { error })?;
+        let owner =
+            claimed.map_err(|error| if error == OwnerError::BadId { OwnerError::AnotherOwner } else { error })?;
         if self.shares(&owner) { Ok(()) } else { Err(OwnerError::AnotherOwner) }
     }
 
