@@ -1,0 +1,105 @@
+//! The registry follows the store: what is revoked stops working and its open streams end.
+
+use chancery::clock::Clock;
+use store::{CardState, IfMatch, PrincipalState, TenantId, TenantState};
+use tokio_util::sync::CancellationToken;
+
+use crate::harness::{DEADLINE, Db, Harness};
+
+/// Both databases: a change made by another process is in force without anybody asking for a refresh.
+async fn follows_the_store(db: Db) {
+    let Some(h) = Harness::start_with(db, Clock::System, &[]).await else { return };
+    h.tenant("acme").await;
+    h.card("acme", "echo", &h.agents.echo_url.clone(), "v10_jsonrpc").await;
+    let caller = h.caller("acme", "bot", &["echo"], &["send"]).await;
+    let world = h.app.registry.snapshot();
+    let key = world.keys.values().find(|key| key.key_id == caller.key_id).unwrap().clone();
+    assert!(!key.cancelled.is_cancelled());
+
+    let acme = TenantId::new("acme").unwrap();
+    h.store().revoke_key(&acme, &caller.key_id, h.now()).await.unwrap();
+    ended(&key.cancelled).await;
+    assert!(h.app.registry.snapshot().keys.is_empty());
+    assert!(!key.principal.cancelled.is_cancelled(), "only the key lost its power");
+    h.finish().await;
+}
+
+async fn ended(token: &CancellationToken) {
+    tokio::time::timeout(DEADLINE, token.cancelled()).await.expect("the token is cancelled in time");
+}
+
+#[tokio::test]
+async fn revoked_key_is_gone_without_restart_on_sqlite() {
+    follows_the_store(Db::Sqlite).await;
+}
+
+#[tokio::test]
+async fn revoked_key_is_gone_without_restart_on_postgres() {
+    follows_the_store(Db::Postgres).await;
+}
+
+#[tokio::test]
+async fn every_loss_of_power_cancels_its_token() {
+    let h = Harness::start().await;
+    let acme = h.tenant("acme").await;
+    h.card("acme", "echo", &h.agents.echo_url.clone(), "v10_jsonrpc").await;
+    let caller = h.caller("acme", "bot", &["echo"], &["send"]).await;
+    let other = h.caller("acme", "other", &["echo"], &["send"]).await;
+    let world = h.app.registry.snapshot();
+    let tenant = &world.tenants["acme"];
+    let (bot, echo) = (&tenant.principals[&caller.principal_id], &tenant.cards["echo"]);
+
+    let grant = h.store().grants(&acme, store::Page { after: "", limit: 10 }).await.unwrap();
+    let grant = grant.into_iter().find(|grant| grant.principal_id == caller.principal_id).unwrap();
+    h.store().delete_grant(&acme, &grant.name, IfMatch::Any, h.now()).await.unwrap();
+    h.refresh().await;
+    assert!(bot.grants[0].cancelled.is_cancelled());
+    assert!(!bot.cancelled.is_cancelled());
+
+    h.store().set_principal_state(&acme, "bot", IfMatch::Any, PrincipalState::Disabled, h.now()).await.unwrap();
+    h.refresh().await;
+    assert!(bot.cancelled.is_cancelled());
+    assert!(!tenant.principals[&other.principal_id].cancelled.is_cancelled());
+
+    h.store().set_card_state(&acme, "echo", IfMatch::Any, CardState::Disabled, h.now()).await.unwrap();
+    h.refresh().await;
+    assert!(echo.cancelled.is_cancelled());
+
+    h.change_tenant("acme", |fields| fields.state = TenantState::Suspended).await;
+    assert!(tenant.cancelled.is_cancelled());
+    assert!(tenant.principals[&other.principal_id].cancelled.is_cancelled(), "all of the tenant ends with it");
+    assert!(h.app.registry.snapshot().tenants.is_empty());
+    h.change_tenant("acme", |fields| fields.state = TenantState::Active).await;
+    let again = h.app.registry.snapshot();
+    assert!(!again.tenants["acme"].cancelled.is_cancelled());
+    h.finish().await;
+}
+
+#[tokio::test]
+async fn only_tenants_that_changed_are_compiled_again() {
+    let h = Harness::start().await;
+    h.tenant("acme").await;
+    h.tenant("globex").await;
+    h.card("acme", "echo", "http://127.0.0.1:9", "v10_jsonrpc").await;
+    let before = h.app.registry.snapshot();
+    h.card("globex", "echo", "http://127.0.0.1:9", "v10_jsonrpc").await;
+    let after = h.app.registry.snapshot();
+    assert!(std::sync::Arc::ptr_eq(&before.tenants["acme"], &after.tenants["acme"]));
+    assert!(!std::sync::Arc::ptr_eq(&before.tenants["globex"], &after.tenants["globex"]));
+    assert!(after.revision > before.revision);
+    h.finish().await;
+}
+
+#[tokio::test]
+async fn restart_reads_everything_again() {
+    let h = Harness::start().await;
+    h.tenant("acme").await;
+    h.card("acme", "echo", "http://127.0.0.1:9", "v10_jsonrpc").await;
+    let caller = h.caller("acme", "bot", &["echo"], &["send"]).await;
+    h.app.refresh.load_all().await.unwrap();
+    let world = h.app.registry.snapshot();
+    assert!(world.tenants["acme"].cards.contains_key("echo"));
+    let key = world.keys.values().find(|key| key.key_id == caller.key_id).unwrap();
+    assert!(!key.cancelled.is_cancelled(), "a full reading revokes nothing");
+    h.finish().await;
+}
