@@ -1,11 +1,9 @@
 //! `chancery config check|show|schema`.
 
 use clap::{Args, Subcommand};
-use utoipa::PartialSchema as _;
 
 use super::{Common, Failure, say};
-use crate::config::load;
-use crate::config::raw::Raw;
+use crate::config::{load, schema};
 
 /// Check, show or describe the configuration.
 #[derive(Debug, Args)]
@@ -33,7 +31,7 @@ impl Config {
             }
             What::Show => say(&load::show(&common.source())?),
             What::Schema => {
-                let schema = serde_json::to_string_pretty(&Raw::schema()).map_err(anyhow::Error::from)?;
+                let schema = serde_json::to_string_pretty(&schema::schema()).map_err(anyhow::Error::from)?;
                 say(&format!("{schema}\n"))
             }
         }

@@ -7,6 +7,7 @@ pub mod gather;
 pub mod load;
 mod master_key;
 pub mod raw;
+pub mod schema;
 mod settings;
 
 pub use load::Source;

@@ -62,6 +62,7 @@ fn schema_describes_every_key() {
         for key in keys.as_table().unwrap().keys() {
             let property = &schema["properties"][section]["properties"][key];
             assert!(property["description"].is_string(), "{section}.{key} has no description: {property}");
+            assert!(!property["default"].is_null() && !property["type"].is_null(), "{section}.{key}: {property}");
         }
     }
 }
