@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`target`] | path below a card → what it addresses |
+//! | [`target`](mod@target) | path below a card → what it addresses |
 //! | [`detect`] | which dialect a request is in; version policy |
 //! | [`envelope`] | a caller's body → [`crate::Call`], in two steps |
 //! | [`voice`] | [`crate::Answer`], [`crate::Event`], [`crate::Fault`] → the caller's wire |
