@@ -1,0 +1,30 @@
+# Two commands do all set-up on a fresh machine: `make demo` runs the main job, `make test` passes the tests.
+.PHONY: demo test check check-fast fmt bench hooks long
+
+CARGO ?= cargo
+
+demo: ## everything on one machine with nothing installed; Ctrl-C stops it
+	$(CARGO) build --locked --package chancery
+	$(CARGO) run --quiet --locked --package chancery -- demo $(DEMO_FLAGS)
+
+test: ## every suite; installs or starts what the tests need
+	bash .ci/test
+
+check: ## what CI runs, and then some: format, lints, tests, docs, generated files, licences
+	bash .ci/check
+
+check-fast: ## format, lints and unit tests only
+	bash .ci/check fast
+
+fmt:
+	$(CARGO) fmt --all
+
+bench: ## ratios against a bare proxy in the same run, written to docs/performance.md
+	bash gateway/benches/run
+
+hooks: ## a pre-commit hook that runs the formatter's check
+	printf '#!/bin/sh\nexec cargo fmt --all --check\n' > "$$(git rev-parse --git-path hooks)/pre-commit"
+	chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"
+
+long: ## by hand: kill rounds and properties at full scale; results go to docs/reliability.md
+	SCALE=10 bash .ci/test
