@@ -1,22 +1,126 @@
-//! The admin API, on its own listener.
+//! The admin API, on its own listener: everything that an administrator can do, described by its own OpenAPI document.
 //!
-//! Takes the app, gives the router that answers what health and metrics do not.
+//! Takes JSON below `/api/v1`, with the admin token; gives resources `{kind, tenant, name, id, revision, …, spec}`.
+//! Every document is checked by the very compile step that the request path uses before it is saved, and every change
+//! wakes the registry. Never reachable from the public listener; never shows a secret after it was made.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `access` | who may come in: token, host and origin |
+//! | `body` | reading what was sent, strictly |
+//! | `error` | the one error shape |
+//! | `resource` | what every resource has in common |
+//! | one file per resource | its handlers |
 
+mod access;
+mod audit;
+mod body;
+mod cards;
+mod credential;
+pub mod error;
+mod grants;
+mod health;
+mod history;
+mod import;
+mod keys;
+mod policies;
+mod principals;
+mod resource;
+mod signing_keys;
+mod tenants;
+
+use crate::clock::Clock;
+use crate::seal::Seal;
 use std::sync::Arc;
+use store::Store;
+use utoipa::OpenApi as _;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use axum::Router;
-use http::StatusCode;
+/// What the handlers work on.
+pub struct Admin {
+    /// Where everything is kept.
+    pub store: Arc<Store>,
+    /// The time.
+    pub clock: Clock,
+    /// Opens and closes sealed columns.
+    pub seal: Arc<Seal>,
+    /// Fetches cards from agents and probes them, within the egress rules.
+    pub agents: egress::Client,
+    /// SHA-256 of the admin token.
+    pub token_hash: [u8; 32],
+    /// `Origin` values that browsers may send, besides none at all.
+    pub origins: Vec<String>,
+    /// `Host` names that the listener answers to; empty answers to all (for tests on port 0).
+    pub hosts: Vec<String>,
+    /// What issued keys begin with.
+    pub key_prefix: String,
+    /// The first public URL: where cards and key sets are served.
+    pub public_url: String,
+    /// Wakes the registry after a change.
+    pub changed: Arc<tokio::sync::Notify>,
+}
 
-use crate::app::App;
-use crate::listener::dispatch;
+/// State of the router.
+pub type Shared = Arc<Admin>;
 
-/// Everything below the admin listener.
+#[derive(utoipa::OpenApi)]
+#[openapi(info(
+    title = "Chancery admin API",
+    description = "Tenants, cards, principals, keys, grants, policies, signing keys and the audit trail of a Chancery gateway.",
+    license(name = "Apache-2.0")
+))]
+struct Description;
+
+fn described() -> OpenApiRouter<Shared> {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(tenants::list, tenants::create))
+        .routes(routes!(tenants::read, tenants::update, tenants::delete))
+        .routes(routes!(cards::list, cards::create))
+        .routes(routes!(import::import))
+        .routes(routes!(cards::read, cards::update, cards::delete))
+        .routes(routes!(cards::set_state))
+        .routes(routes!(cards::set_credential))
+        .routes(routes!(cards::sign))
+        .routes(routes!(cards::history))
+        .routes(routes!(principals::list, principals::create))
+        .routes(routes!(principals::read, principals::update, principals::delete))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::read, keys::update, keys::revoke))
+        .routes(routes!(grants::list, grants::create))
+        .routes(routes!(grants::read, grants::update, grants::delete))
+        .routes(routes!(policies::list, policies::create))
+        .routes(routes!(policies::read, policies::update, policies::delete))
+        .routes(routes!(policies::history))
+        .routes(routes!(signing_keys::list, signing_keys::create))
+        .routes(routes!(signing_keys::read, signing_keys::update))
+        .routes(routes!(audit::query))
+        .routes(routes!(audit::summaries))
+        .routes(routes!(health::read))
+}
+
+/// The description of the admin API.
 #[must_use]
-pub fn router(app: Arc<App>) -> Router {
-    // Nothing here asks the app yet.
-    drop(app);
-    Router::new().fallback(|| async {
-        dispatch::document(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
-            .map(axum::body::Body::from)
-    })
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    described().split_for_parts().1
+}
+
+/// The admin API; everything but its description needs the token.
+#[must_use]
+pub fn router(admin: Shared) -> axum::Router {
+    let (routes, description) = described().split_for_parts();
+    let description = Arc::new(description);
+    routes
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&admin), access::require_token))
+        .route(
+            "/api/openapi.json",
+            axum::routing::get(move || {
+                let description = Arc::clone(&description);
+                async move { axum::Json((*description).clone()) }
+            }),
+        )
+        .fallback(async || error::ApiError::not_found("this path"))
+        .method_not_allowed_fallback(async || error::ApiError::method_not_allowed())
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&admin), access::check_host_and_origin))
+        .with_state(admin)
 }

@@ -1,0 +1,215 @@
+//! Searching the audit trail. Records hold facts, never message text.
+
+use super::Shared;
+use super::body::value;
+use super::error::ApiError;
+use super::resource::{existing_tenant, micros, rfc3339};
+use axum::Json;
+use axum::extract::{Query, State};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use store::{AuditCursor, AuditFilter, AuditRecord};
+use utoipa::{IntoParams, ToSchema};
+
+/// Which records.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct AuditQuery {
+    /// Whose.
+    pub tenant: String,
+    /// Begun at or after (RFC 3339).
+    pub from: Option<String>,
+    /// Begun before (RFC 3339).
+    pub until: Option<String>,
+    /// Who called.
+    pub principal: Option<String>,
+    /// Which card.
+    pub card: Option<String>,
+    /// Which operation.
+    pub operation: Option<String>,
+    /// How it ended.
+    pub outcome: Option<String>,
+    /// The id that the caller was told.
+    pub correlation_id: Option<String>,
+    /// Which task.
+    pub task_id: Option<String>,
+    /// At most this many (1 to 500, default 50).
+    pub limit: Option<u32>,
+    /// From the page before.
+    pub cursor: Option<String>,
+}
+
+/// One exchange.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RecordView {
+    /// `{writer}-{sequence}`
+    pub id: String,
+    /// Whose exchange.
+    pub tenant: String,
+    /// RFC 3339.
+    pub opened_at: String,
+    /// RFC 3339; absent while it is open.
+    pub closed_at: Option<String>,
+    /// Who called.
+    pub principal: Option<String>,
+    /// With which key.
+    pub key_id: Option<String>,
+    /// Which card.
+    pub card: Option<String>,
+    /// Which operation.
+    pub operation: Option<String>,
+    /// Which dialect the caller spoke.
+    pub dialect: Option<String>,
+    /// How it ended.
+    pub outcome: String,
+    /// The fault's reason, if one was answered.
+    pub fault: Option<String>,
+    /// The HTTP status answered.
+    pub status: Option<i64>,
+    /// The id that the caller was told.
+    pub correlation_id: String,
+    /// Which task.
+    pub task_id: Option<String>,
+    /// All the rest: findings, counts, timings.
+    pub detail: serde_json::Value,
+}
+
+/// A page of records, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Records {
+    /// Newest first.
+    pub items: Vec<RecordView>,
+    /// Send it as `cursor` for older ones; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// Which sums of early refusals.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct SummaryQuery {
+    /// Whose.
+    pub tenant: String,
+    /// Windows that began at or after (RFC 3339).
+    pub from: Option<String>,
+    /// Windows that began before (RFC 3339).
+    pub until: Option<String>,
+    /// At most this many (1 to 500, default 50).
+    pub limit: Option<u32>,
+}
+
+/// Refusals before a principal was proven, counted over a window.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SummaryView {
+    /// Why refused.
+    pub reason: String,
+    /// From where.
+    pub source: String,
+    /// RFC 3339.
+    pub window_start: String,
+    /// How many.
+    pub count: i64,
+}
+
+/// Sums, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Summaries {
+    /// Newest first.
+    pub items: Vec<SummaryView>,
+}
+
+/// A tenant's records.
+#[utoipa::path(get, path = "/api/v1/audit", tag = "audit", params(AuditQuery),
+    responses((status = 200, body = Records), (status = 400, body = ApiError), (status = 404, body = ApiError)))]
+pub async fn query(State(admin): State<Shared>, Query(query): Query<AuditQuery>) -> Result<Json<Records>, ApiError> {
+    let tenant = existing_tenant(&admin.store, &query.tenant).await?;
+    let after = query.cursor.as_deref().map(read_cursor).transpose()?;
+    let limit = query.limit.unwrap_or(50).clamp(1, 500);
+    let filter = AuditFilter {
+        from: query.from.as_deref().map(|text| micros("from", text)).transpose()?,
+        until: query.until.as_deref().map(|text| micros("until", text)).transpose()?,
+        principal: query.principal,
+        card: query.card,
+        operation: query.operation,
+        outcome: query.outcome,
+        correlation_id: query.correlation_id,
+        task_id: query.task_id,
+    };
+    let mut rows = admin.store.audit_query(&tenant, &filter, after.as_ref(), limit.saturating_add(1)).await?;
+    let more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    let next_cursor = if more { rows.last().map(write_cursor) } else { None };
+    Ok(Json(Records { items: rows.into_iter().map(show).collect::<Result<_, _>>()?, next_cursor }))
+}
+
+/// A tenant's sums of refusals before a principal was proven.
+#[utoipa::path(get, path = "/api/v1/audit/refusals", tag = "audit", params(SummaryQuery),
+    responses((status = 200, body = Summaries), (status = 404, body = ApiError)))]
+pub async fn summaries(
+    State(admin): State<Shared>,
+    Query(query): Query<SummaryQuery>,
+) -> Result<Json<Summaries>, ApiError> {
+    let tenant = existing_tenant(&admin.store, &query.tenant).await?;
+    let from = query.from.as_deref().map(|text| micros("from", text)).transpose()?.unwrap_or(0);
+    let until = query.until.as_deref().map(|text| micros("until", text)).transpose()?.unwrap_or(i64::MAX);
+    let rows = admin.store.audit_summaries(&tenant, from, until, query.limit.unwrap_or(50).clamp(1, 500)).await?;
+    let items = rows
+        .into_iter()
+        .map(|row| SummaryView {
+            reason: row.reason,
+            source: row.source,
+            window_start: rfc3339(row.window_start),
+            count: row.count,
+        })
+        .collect();
+    Ok(Json(Summaries { items }))
+}
+
+fn show(row: AuditRecord) -> Result<RecordView, ApiError> {
+    Ok(RecordView {
+        id: format!("{}-{}", row.writer, row.seq),
+        tenant: row.tenant,
+        opened_at: rfc3339(row.at_open),
+        closed_at: row.at_close.map(rfc3339),
+        principal: row.principal,
+        key_id: row.key_id,
+        card: row.card,
+        operation: row.operation,
+        dialect: row.dialect,
+        outcome: row.outcome,
+        fault: row.fault,
+        status: row.status,
+        correlation_id: row.correlation_id,
+        task_id: row.task_id,
+        detail: value(&row.document)?,
+    })
+}
+
+fn write_cursor(row: &AuditRecord) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{} {} {}", row.at_open, row.seq, row.writer))
+}
+
+fn read_cursor(text: &str) -> Result<AuditCursor, ApiError> {
+    let parse = || {
+        let plain = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
+        let mut words = plain.splitn(3, ' ');
+        Some(AuditCursor {
+            at_open: words.next()?.parse().ok()?,
+            seq: words.next()?.parse().ok()?,
+            writer: words.next()?.to_owned(),
+        })
+    };
+    parse().ok_or_else(|| ApiError::invalid_field("cursor", "must be the next_cursor of the page before"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_made_up_cursor_is_refused() {
+        assert!(read_cursor("nonsense").is_err());
+        assert!(read_cursor(&URL_SAFE_NO_PAD.encode("1 2")).is_err());
+    }
+}

@@ -1,0 +1,69 @@
+//! Reading what was sent: strictly once, by our own reader, then by type.
+//!
+//! Repeated keys, lone surrogates and over-long numbers are refused here as they are on the request path, so that a
+//! document means the same to the administrator, to the gateway and to those who verify a card.
+
+use super::error::{ApiError, FieldProblem};
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequest, Request};
+use serde::de::DeserializeOwned;
+
+/// Largest document, in bytes.
+const LIMIT: usize = 2 << 20;
+
+/// A JSON document: its tree (digits and order kept) and its typed reading.
+pub struct Document<T> {
+    /// As it was sent.
+    pub tree: json::Json,
+    /// As it is understood.
+    pub typed: T,
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Document<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        let body: Body = request.into_body();
+        let bytes = to_bytes(body, LIMIT).await.map_err(|_| ApiError::too_large(LIMIT))?;
+        read(&bytes)
+    }
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<Document<T>, ApiError> {
+    let tree = json::read(bytes, &json::Limits::default()).map_err(|error| ApiError::invalid_field("", error.to_string()))?;
+    let typed = typed(&tree)?;
+    Ok(Document { tree, typed })
+}
+
+/// The typed reading of a tree.
+///
+/// # Errors
+/// 400 that names the member that is unknown, missing or of the wrong type.
+pub fn typed<T: DeserializeOwned>(tree: &json::Json) -> Result<T, ApiError> {
+    serde_json::from_slice(&json::write(tree)).map_err(|error| ApiError::invalid_field("", plain(&error)))
+}
+
+/// What serde says, without the position in our own re-written text.
+pub fn plain(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
+}
+
+/// A tree as the admin API's JSON value (documents that were checked before: digits beyond a double are refused).
+///
+/// # Errors
+/// 500 when a stored document can't be read, which compile would have reported.
+pub fn value(bytes: &[u8]) -> Result<serde_json::Value, ApiError> {
+    serde_json::from_slice(bytes).map_err(|_| ApiError::internal())
+}
+
+/// Collects problems under a path.
+pub fn under(path: &str, problems: impl IntoIterator<Item = (String, String)>) -> Vec<FieldProblem> {
+    problems
+        .into_iter()
+        .map(|(inner, problem)| FieldProblem {
+            path: if inner.is_empty() { path.to_owned() } else { format!("{path}.{inner}") },
+            problem,
+        })
+        .collect()
+}

@@ -1,0 +1,439 @@
+//! Cards: the agents that the gateway fronts, their documents, settings, life and history.
+//!
+//! A spec is `{"card": <agent card>, "state": …, <settings of product.md §7>}`. The document is kept as it was sent
+//! (order and digits); the settings are checked by the registry's own compile step before anything is saved.
+
+use super::Shared;
+use super::body::{Document, value};
+use super::credential::{self, Sent};
+use super::error::ApiError;
+use super::history::{History, HistoryQuery, Version};
+use super::resource::{
+    Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
+    tenant_id,
+};
+use crate::registry::compile;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use http::StatusCode;
+use json::{Json as Tree, Object};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{CardEdit, CardFacts, CardRow, CardState, IfMatch, NewCard, TenantId, TrustTier};
+use utoipa::ToSchema;
+
+/// A card as the API shows it. In listings the spec has no document.
+pub type CardResource = Resource<Value>;
+
+/// A card's life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CardLife {
+    /// Being written.
+    Draft,
+    /// Waiting for approval.
+    Pending,
+    /// Approved, not yet served.
+    Approved,
+    /// Served.
+    #[default]
+    Published,
+    /// Taken down.
+    Disabled,
+}
+
+/// What changes a card's life.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StateEdit {
+    /// Its next state.
+    pub state: CardLife,
+}
+
+/// A published, signed card and what our own verifier says of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Signed {
+    /// The document as it is served.
+    pub card: Value,
+    /// One line per signature: the key and the view that it covers.
+    pub signatures: Vec<SignedView>,
+}
+
+/// One signature.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SignedView {
+    /// The key.
+    pub kid: Option<String>,
+    /// The view that it covers; absent when it does not verify.
+    pub view: Option<String>,
+}
+
+/// What was sent, taken apart.
+struct Parts {
+    document: Vec<u8>,
+    settings: Vec<u8>,
+    state: CardLife,
+    credential: Sent,
+    trust_tier: TrustTier,
+}
+
+/// The tenant's cards, without their documents.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/cards", tag = "cards",
+    params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<CardResource>)))]
+pub async fn list(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Listing<CardResource>>, ApiError> {
+    let tenant = existing_tenant(&admin.store, &tenant).await?;
+    let rows = admin.store.cards(&tenant, query.page()).await?;
+    Ok(Json(query.listing(rows, |row| row.name.clone(), |row| show(&admin, row, None))?))
+}
+
+/// Registers a card.
+#[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards", tag = "cards", params(("tenant" = String, Path)),
+    request_body = Create<Value>,
+    responses((status = 201, body = CardResource), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
+pub async fn create(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+    Document { typed, tree }: Document<Create<Value>>,
+) -> Result<(StatusCode, Json<CardResource>), ApiError> {
+    let spec = tree.get("spec").ok_or_else(|| ApiError::invalid_field("spec", "is missing"))?;
+    Ok((StatusCode::CREATED, Json(make(&admin, &tenant, &typed.name, spec, "created").await?)))
+}
+
+/// Makes a card from a spec: what `create` and `import` share.
+pub async fn make(
+    admin: &Shared,
+    tenant: &str,
+    name: &str,
+    spec: &Tree,
+    note: &str,
+) -> Result<CardResource, ApiError> {
+    check_name(name)?;
+    let owner = existing_tenant(&admin.store, tenant).await?;
+    let parts = take_apart(spec)?;
+    check(admin, &owner, name, &parts).await?;
+    let now = admin.clock.now();
+    let id = new_id("card-", now)?;
+    let sealed_credential = match &parts.credential {
+        Sent::Replace(document) => Some(credential::seal(admin, tenant, &id, document)?),
+        Sent::Keep | Sent::Remove => None,
+    };
+    let new = NewCard {
+        id,
+        name: name.to_owned(),
+        document: parts.document,
+        settings: parts.settings,
+        sealed_credential,
+        state: stored_state(parts.state),
+        trust_tier: parts.trust_tier,
+        changed_by: String::from("admin"),
+        note: note.to_owned(),
+    };
+    admin.store.create_card(&owner, &new, now).await?;
+    admin.changed.notify_one();
+    one(admin, &owner, name).await
+}
+
+/// One card with its document.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/cards/{name}", tag = "cards",
+    params(("tenant" = String, Path), ("name" = String, Path)),
+    responses((status = 200, body = CardResource), (status = 404, body = ApiError)))]
+pub async fn read(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+) -> Result<Json<CardResource>, ApiError> {
+    Ok(Json(one(&admin, &tenant_id(&tenant)?, &name).await?))
+}
+
+/// Makes the next version of a card. Without `upstream.credential` the credential stays, unless the agent moves.
+#[utoipa::path(put, path = "/api/v1/tenants/{tenant}/cards/{name}", tag = "cards",
+    params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<Value>,
+    responses((status = 200, body = CardResource), (status = 412, body = ApiError)))]
+pub async fn update(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Expected(expected): Expected,
+    Document { tree, .. }: Document<Update<Value>>,
+) -> Result<Json<CardResource>, ApiError> {
+    let owner = tenant_id(&tenant)?;
+    let spec = tree.get("spec").ok_or_else(|| ApiError::invalid_field("spec", "is missing"))?;
+    let parts = take_apart(spec)?;
+    let before = row(&admin, &owner, &name).await?;
+    let stays = before.sealed_credential.is_some() && matches!(parts.credential, Sent::Keep);
+    if stays && origins(&before.settings)? != origins(&parts.settings)? {
+        return Err(ApiError::invalid_field(
+            "spec.upstream.credential",
+            "the agent moves to another server and its credential is bound to the old one: send the credential for \
+             the new server, or {\"type\":\"none\"}",
+        ));
+    }
+    check(&admin, &owner, &name, &parts).await?;
+    let now = admin.clock.now();
+    let edit = CardEdit {
+        document: parts.document,
+        settings: parts.settings,
+        trust_tier: parts.trust_tier,
+        changed_by: String::from("admin"),
+        note: String::new(),
+    };
+    let sealed = match &parts.credential {
+        Sent::Keep => before.sealed_credential.clone(),
+        Sent::Remove => None,
+        Sent::Replace(document) => Some(credential::seal(&admin, &tenant, &before.id, document)?),
+    };
+    // A credential must never be sent to a server it was not made for: take it away first, give it back last.
+    let mut at = expected;
+    if before.sealed_credential.is_some() && sealed != before.sealed_credential {
+        at = IfMatch::Revision(admin.store.set_card_credential(&owner, &name, at, None, now).await?);
+    }
+    at = IfMatch::Revision(admin.store.update_card(&owner, &name, at, &edit, now).await?);
+    if sealed != before.sealed_credential && sealed.is_some() {
+        at = IfMatch::Revision(admin.store.set_card_credential(&owner, &name, at, sealed.as_deref(), now).await?);
+    }
+    if before.state != stored_state(parts.state) {
+        admin.store.set_card_state(&owner, &name, at, stored_state(parts.state), now).await?;
+    }
+    admin.changed.notify_one();
+    Ok(Json(one(&admin, &owner, &name).await?))
+}
+
+/// Removes a card. Its open streams end; its name is free again.
+#[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/cards/{name}", tag = "cards",
+    params(("tenant" = String, Path), ("name" = String, Path)),
+    responses((status = 204), (status = 404, body = ApiError)))]
+pub async fn delete(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Perhaps(expected): Perhaps,
+) -> Result<StatusCode, ApiError> {
+    admin.store.delete_card(&tenant_id(&tenant)?, &name, expected, admin.clock.now()).await?;
+    admin.changed.notify_one();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Publishes, disables or otherwise moves a card through its life.
+#[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards/{name}/state", tag = "cards",
+    params(("tenant" = String, Path), ("name" = String, Path)), request_body = StateEdit,
+    responses((status = 200, body = CardResource), (status = 412, body = ApiError)))]
+pub async fn set_state(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Perhaps(expected): Perhaps,
+    Document { typed, .. }: Document<StateEdit>,
+) -> Result<Json<CardResource>, ApiError> {
+    let owner = tenant_id(&tenant)?;
+    admin.store.set_card_state(&owner, &name, expected, stored_state(typed.state), admin.clock.now()).await?;
+    admin.changed.notify_one();
+    Ok(Json(one(&admin, &owner, &name).await?))
+}
+
+/// Replaces the gateway's credential towards the agent. Write-only.
+#[utoipa::path(put, path = "/api/v1/tenants/{tenant}/cards/{name}/credential", tag = "cards",
+    params(("tenant" = String, Path), ("name" = String, Path)), request_body = Value,
+    responses((status = 200, body = CardResource), (status = 400, body = ApiError)))]
+pub async fn set_credential(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Perhaps(expected): Perhaps,
+    Document { typed, .. }: Document<Value>,
+) -> Result<Json<CardResource>, ApiError> {
+    let owner = tenant_id(&tenant)?;
+    let before = row(&admin, &owner, &name).await?;
+    let sealed = match credential::read(Some(&typed))? {
+        Sent::Keep => return Ok(Json(one(&admin, &owner, &name).await?)),
+        Sent::Remove => None,
+        Sent::Replace(document) => Some(credential::seal(&admin, &tenant, &before.id, &document)?),
+    };
+    admin.store.set_card_credential(&owner, &name, expected, sealed.as_deref(), admin.clock.now()).await?;
+    admin.changed.notify_one();
+    Ok(Json(one(&admin, &owner, &name).await?))
+}
+
+/// The card as it is served: published form, signed now, checked by our own verifier.
+#[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards/{name}/sign", tag = "cards",
+    params(("tenant" = String, Path), ("name" = String, Path)),
+    responses((status = 200, body = Signed), (status = 404, body = ApiError), (status = 422, body = ApiError)))]
+pub async fn sign(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+) -> Result<Json<Signed>, ApiError> {
+    let owner = tenant_id(&tenant)?;
+    let row = row(&admin, &owner, &name).await?;
+    let rows = admin.store.load_tenant(&owner).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
+    let signed = admin.compiler.signed_card(&rows, &row).map_err(unpublishable)?;
+    let keys: Vec<_> = rows
+        .signing_keys
+        .iter()
+        .filter_map(|key| {
+            let bytes: [u8; 32] = key.public.as_slice().try_into().ok()?;
+            a2a::sign::jwks::PublicKey::from_bytes(&bytes, Some(key.kid.clone())).ok()
+        })
+        .collect();
+    let signatures = a2a::sign::verify(&signed, &keys)
+        .into_iter()
+        .map(|verdict| SignedView {
+            kid: verdict.kid,
+            view: verdict.outcome.ok().map(|view| view.name().to_owned()),
+        })
+        .collect();
+    Ok(Json(Signed { card: value(&json::write(&Tree::Object(signed)))?, signatures }))
+}
+
+/// Earlier versions of a card.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/cards/{name}/history", tag = "cards",
+    params(("tenant" = String, Path), ("name" = String, Path), HistoryQuery),
+    responses((status = 200, body = History), (status = 404, body = ApiError)))]
+pub async fn history(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Json<History>, ApiError> {
+    let owner = tenant_id(&tenant)?;
+    let card = row(&admin, &owner, &name).await?;
+    let (before, limit) = query.bounds();
+    let mut items = Vec::new();
+    for version in admin.store.card_history(&owner, &card.id, before, limit).await? {
+        let mut spec = value(&version.settings)?;
+        spec["card"] = value(&version.document)?;
+        items.push(Version {
+            version: version.version,
+            at: rfc3339(version.at),
+            changed_by: version.changed_by,
+            note: version.note,
+            spec,
+        });
+    }
+    Ok(Json(query.page(items)))
+}
+
+async fn row(admin: &Shared, tenant: &TenantId, name: &str) -> Result<CardRow, ApiError> {
+    admin.store.card(tenant, name).await?.ok_or_else(|| ApiError::not_found("this card"))
+}
+
+async fn one(admin: &Shared, tenant: &TenantId, name: &str) -> Result<CardResource, ApiError> {
+    let row = row(admin, tenant, name).await?;
+    let document = row.document.clone();
+    show(admin, facts(row), Some(&document))
+}
+
+/// Splits a spec into what goes into which column.
+fn take_apart(spec: &Tree) -> Result<Parts, ApiError> {
+    let wrong = |path: &str, problem: &str| ApiError::invalid_field(path, problem);
+    let mut settings: Object =
+        spec.as_object().cloned().ok_or_else(|| wrong("spec", "must be an object"))?;
+    let Some(Tree::Object(document)) = settings.remove("card") else {
+        return Err(wrong("spec.card", "must be the agent card, an object"));
+    };
+    let state = match settings.remove("state") {
+        None => CardLife::default(),
+        Some(state) => super::body::typed(&state)
+            .map_err(|_| wrong("spec.state", "must be draft, pending, approved, published or disabled"))?,
+    };
+    // Shown by reads, decided by us: taken out so that what was read can be written back.
+    settings.remove("trust_tier");
+    settings.remove("version");
+    let credential = settings.get_mut("upstream").and_then(Tree::as_object_mut).and_then(|up| up.remove("credential"));
+    let credential = credential.map(|tree| value(&json::write(&tree))).transpose()?;
+    let trust_tier =
+        if document.contains("signatures") { TrustTier::Signed } else { TrustTier::Unsigned };
+    Ok(Parts {
+        document: json::write(&Tree::Object(document)),
+        settings: json::write(&Tree::Object(settings)),
+        state,
+        credential: credential::read(credential.as_ref())?,
+        trust_tier,
+    })
+}
+
+/// Every problem of a card, before anything is saved.
+async fn check(admin: &Shared, tenant: &TenantId, name: &str, parts: &Parts) -> Result<(), ApiError> {
+    let rows = admin.store.load_tenant(tenant).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
+    let mut problems = admin.compiler.check_card(&rows, name, &parts.settings, &parts.document);
+    for origin in origins(&parts.settings).unwrap_or_default() {
+        if let Err(denied) = admin.agents.rules().judge_url(&origin) {
+            problems.push((String::from("upstream.interfaces"), format!("{origin}: {denied}")));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }
+}
+
+/// The servers that a card's settings name.
+fn origins(settings: &[u8]) -> Result<Vec<String>, ApiError> {
+    let settings = value(settings)?;
+    let interfaces = settings["upstream"]["interfaces"].as_array().cloned().unwrap_or_default();
+    let mut origins: Vec<String> = interfaces
+        .iter()
+        .filter_map(|interface| url::Url::parse(interface["url"].as_str()?).ok())
+        .map(|url| url.origin().ascii_serialization())
+        .collect();
+    origins.sort();
+    origins.dedup();
+    Ok(origins)
+}
+
+fn unpublishable(problems: Vec<(String, String)>) -> ApiError {
+    ApiError::refused("unpublishable", "this card can't be published as it is").with_fields(super::body::under("card", problems))
+}
+
+fn facts(row: CardRow) -> CardFacts {
+    CardFacts {
+        id: row.id,
+        tenant: row.tenant,
+        name: row.name,
+        settings: row.settings,
+        sealed_credential: row.sealed_credential,
+        state: row.state,
+        trust_tier: row.trust_tier,
+        version: row.version,
+        revision: row.revision,
+        created: row.created,
+        updated: row.updated,
+    }
+}
+
+fn show(admin: &Shared, row: CardFacts, document: Option<&[u8]>) -> Result<CardResource, ApiError> {
+    let mut spec = value(&row.settings)?;
+    if let Some(upstream) = spec["upstream"].as_object_mut() {
+        let shown = credential::shown(admin, row.tenant.as_str(), &row.id, row.sealed_credential.as_deref());
+        upstream.insert(String::from("credential"), shown);
+    }
+    spec["state"] = json!(shown_state(row.state));
+    spec["trust_tier"] = row.trust_tier.as_str().into();
+    spec["version"] = row.version.into();
+    if let Some(document) = document {
+        spec["card"] = value(document)?;
+    }
+    Ok(Resource {
+        kind: "Card",
+        tenant: row.tenant.to_string(),
+        name: row.name,
+        id: row.id,
+        revision: row.revision,
+        created_at: rfc3339(row.created),
+        updated_at: rfc3339(row.updated),
+        spec,
+    })
+}
+
+const fn stored_state(state: CardLife) -> CardState {
+    match state {
+        CardLife::Draft => CardState::Draft,
+        CardLife::Pending => CardState::Pending,
+        CardLife::Approved => CardState::Approved,
+        CardLife::Published => CardState::Published,
+        CardLife::Disabled => CardState::Disabled,
+    }
+}
+
+const fn shown_state(state: CardState) -> CardLife {
+    match state {
+        CardState::Draft => CardLife::Draft,
+        CardState::Pending => CardLife::Pending,
+        CardState::Approved => CardLife::Approved,
+        CardState::Published => CardLife::Published,
+        CardState::Disabled => CardLife::Disabled,
+    }
+}

@@ -1,0 +1,174 @@
+//! What the admin API answers when it says no.
+//!
+//! One shape for every error (product.md §7): `{"code","message","fields":[{"path","problem"}],"correlation_id"}`.
+//! Public text is written here; nothing from a database, an agent or an inner error reaches the answer.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// One thing wrong with what was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct FieldProblem {
+    /// Where: a dotted path or RFC 6901 pointer into what was sent.
+    pub path: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+/// The body of every error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ApiError {
+    #[serde(skip)]
+    status: StatusCode,
+    /// A stable word for programs.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: String,
+    /// Every problem found, not only the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldProblem>,
+    /// Names this answer in the log.
+    pub correlation_id: String,
+}
+
+impl ApiError {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), fields: Vec::new(), correlation_id: ulid::Ulid::generate().to_string() }
+    }
+
+    /// 400: what was sent can't be understood or isn't allowed; `fields` names every problem.
+    #[must_use]
+    pub fn invalid(fields: Vec<FieldProblem>) -> Self {
+        let mut error = Self::new(StatusCode::BAD_REQUEST, "invalid", "what was sent has problems; see fields");
+        error.fields = fields;
+        error
+    }
+
+    /// 400 with one problem.
+    #[must_use]
+    pub fn invalid_field(path: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::invalid(vec![FieldProblem { path: path.into(), problem: problem.into() }])
+    }
+
+    /// 401: no or a wrong admin token.
+    #[must_use]
+    pub fn unauthenticated() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthenticated",
+            "send the admin token as `Authorization: Bearer …` (see [admin] token_file)",
+        )
+    }
+
+    /// 403: a host or origin that is not ours.
+    #[must_use]
+    pub fn forbidden_origin() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden_origin", "this host or origin is not in [admin] origins")
+    }
+
+    /// 404.
+    #[must_use]
+    pub fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("{what} does not exist"))
+    }
+
+    /// 409: the name is in use.
+    #[must_use]
+    pub fn name_taken(what: &str) -> Self {
+        Self::new(StatusCode::CONFLICT, "name_taken", format!("{what} exists already; update it instead"))
+    }
+
+    /// 412: somebody else changed it in between.
+    #[must_use]
+    pub fn conflict() -> Self {
+        Self::new(
+            StatusCode::PRECONDITION_FAILED,
+            "revision_conflict",
+            "it was changed since you read it; read it again and repeat your change",
+        )
+    }
+
+    /// 428: an update without `If-Match`.
+    #[must_use]
+    pub fn revision_required() -> Self {
+        Self::new(
+            StatusCode::PRECONDITION_REQUIRED,
+            "revision_required",
+            "send the revision you read as `If-Match: <revision>`",
+        )
+    }
+
+    /// 405.
+    #[must_use]
+    pub fn method_not_allowed() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path has other methods; see /api/openapi.json")
+    }
+
+    /// 413.
+    #[must_use]
+    pub fn too_large(limit: usize) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("a document has at most {limit} bytes"))
+    }
+
+    /// 422: it was understood, but the far side or the rules refuse it.
+    #[must_use]
+    pub fn refused(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message)
+    }
+
+    /// 503: the store is away.
+    #[must_use]
+    pub fn unavailable() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the store does not answer; try again")
+    }
+
+    /// 500: ours to find by the correlation id.
+    #[must_use]
+    pub fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the log has this correlation id")
+    }
+
+    /// The same error with these problems listed.
+    #[must_use]
+    pub fn with_fields(mut self, fields: Vec<FieldProblem>) -> Self {
+        self.fields = fields;
+        self
+    }
+}
+
+impl From<store::Error> for ApiError {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Conflict { .. } => Self::conflict(),
+            store::Error::NameTaken { .. } => Self::name_taken("something of this name"),
+            store::Error::NotFound { table } => Self::not_found(&format!("such a row of {table:?}")),
+            store::Error::InvalidText { column } => Self::invalid_field(column, "this text can't be a name"),
+            store::Error::Unavailable { .. } => {
+                tracing::warn!(%error, "the store did not answer the admin API");
+                Self::unavailable()
+            }
+            store::Error::Corrupt { .. } | store::Error::ForeignMigration { .. } | store::Error::UnknownAddress => {
+                let answer = Self::internal();
+                tracing::error!(%error, correlation_id = answer.correlation_id, "the store failed the admin API");
+                answer
+            }
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = self.status;
+        let mut response = (status, Json(self)).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(
+                http::header::WWW_AUTHENTICATE,
+                http::HeaderValue::from_static("Bearer realm=\"chancery-admin\""),
+            );
+        }
+        response
+    }
+}

@@ -1,0 +1,58 @@
+//! Earlier versions of cards and policies, newest first.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// A document as it once was.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Version {
+    /// Counts changes, from 1.
+    pub version: i64,
+    /// RFC 3339.
+    pub at: String,
+    /// Who made it.
+    pub changed_by: String,
+    /// Why.
+    pub note: String,
+    /// What was written then.
+    pub spec: serde_json::Value,
+}
+
+/// The versions of one thing.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct History {
+    /// Newest first.
+    pub items: Vec<Version>,
+    /// Send it as `before` for older ones; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_before: Option<i64>,
+}
+
+/// Which versions.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryQuery {
+    /// Only versions before this one.
+    pub before: Option<i64>,
+    /// At most this many (1 to 100, default 20).
+    pub limit: Option<u32>,
+}
+
+impl HistoryQuery {
+    /// The store's arguments: versions below, how many (one more, to know whether older ones follow).
+    pub fn bounds(&self) -> (i64, u32) {
+        (self.before.unwrap_or(i64::MAX), self.size().saturating_add(1))
+    }
+
+    fn size(&self) -> u32 {
+        self.limit.unwrap_or(20).clamp(1, 100)
+    }
+
+    /// The page from the versions read for [`HistoryQuery::bounds`].
+    pub fn page(&self, mut items: Vec<Version>) -> History {
+        let size = self.size() as usize;
+        let more = items.len() > size;
+        items.truncate(size);
+        History { next_before: if more { items.last().map(|version| version.version) } else { None }, items }
+    }
+}

@@ -1,0 +1,350 @@
+//! `POST …/cards/import`: register a running agent from its address.
+//!
+//! Reads the agent's card (`find`), asks each interface what it really speaks (`probe`), and gives a card with settings
+//! that say so, plus a report of what was found and why. Refuses a card that points away from the address it was
+//! fetched from: that is how a credential would leave for somebody else's server.
+
+mod find;
+mod probe;
+
+use super::body::Document;
+use super::error::{ApiError, FieldProblem};
+use super::resource::new_id;
+use super::{Shared, cards};
+use a2a::Dialect;
+use a2a::dialect::Colon;
+use a2a::rewrite::{self, Interface};
+use axum::Json;
+use axum::extract::{Path, State};
+use find::{Attempt, Found};
+use http::StatusCode;
+use probe::Speaks;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+/// What to import, and how.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportSpec {
+    /// The agent's address, or its card's when it ends in `.json`.
+    pub url: String,
+    /// The card's name here; from the agent's name if absent.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Speak this dialect at `url` (`J1`, `R1`, `J3`, `path_rpc`) instead of asking the agent.
+    #[serde(default)]
+    pub dialect: Option<String>,
+    /// Use `url`'s own scheme, host and port with the paths that the card names, for agents that publish an address
+    /// which only others can reach.
+    #[serde(default)]
+    pub use_address: bool,
+    /// Settings of the card as in a card's spec (state, visibility, policy, upstream.credential, …).
+    #[serde(default)]
+    pub settings: serde_json::Map<String, Value>,
+}
+
+/// What was found and why it was set up so.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ImportReport {
+    /// Where the card was read.
+    pub card_url: String,
+    /// Everything that was asked, in order.
+    pub attempts: Vec<Attempt>,
+    /// Each interface of the agent and what is spoken there.
+    pub interfaces: Vec<InterfaceReport>,
+    /// How the colon is spelled towards the agent, and why.
+    pub colon: String,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}
+
+/// One interface of the agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct InterfaceReport {
+    /// Its address.
+    pub url: String,
+    /// What the card says.
+    pub declared: String,
+    /// The dialect that is used, if any.
+    pub dialect: Option<&'static str>,
+    /// Why.
+    pub evidence: String,
+}
+
+/// A card that was imported.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Imported {
+    /// The card.
+    pub card: cards::CardResource,
+    /// How it was found.
+    pub import: ImportReport,
+}
+
+/// An interface to use.
+struct Usable {
+    url: String,
+    dialect: Dialect,
+    tenant: Option<String>,
+}
+
+/// Registers a running agent.
+#[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards/import", tag = "cards", params(("tenant" = String, Path)),
+    request_body = ImportSpec,
+    responses((status = 201, body = Imported), (status = 400, body = ApiError), (status = 422, body = ApiError)))]
+pub async fn import(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+    Document { typed, .. }: Document<ImportSpec>,
+) -> Result<(StatusCode, Json<Imported>), ApiError> {
+    let origin = origin(&admin, &typed.url)?;
+    let found = find::find(&admin.agents, &typed.url).await.map_err(|none| not_found(&none.attempts))?;
+    let mut report = ImportReport {
+        card_url: found.url.clone(),
+        attempts: found.attempts.clone(),
+        interfaces: Vec::new(),
+        colon: String::from("not needed: no interface has its operations in the path"),
+        warnings: found.warnings.clone(),
+    };
+    let (usable, colon) = interfaces(&admin, &typed, &origin, &found, &mut report).await?;
+    let name = typed.name.clone().unwrap_or_else(|| name_from(found.card.str("name").unwrap_or_default()));
+    let spec = spec(typed.settings, &found, &usable, colon)?;
+    let card = cards::make(&admin, &tenant, &name, &spec, "imported").await?;
+    Ok((StatusCode::CREATED, Json(Imported { card, import: report })))
+}
+
+/// `scheme://host:port` of the given address, judged by the egress rules first.
+fn origin(admin: &Shared, url: &str) -> Result<String, ApiError> {
+    admin.agents.rules().judge_url(url).map(|target| target.origin()).map_err(|denied| {
+        ApiError::refused("egress_denied", "the gateway may not connect to this address")
+            .with_fields(vec![FieldProblem { path: String::from("url"), problem: denied.to_string() }])
+    })
+}
+
+fn not_found(attempts: &[Attempt]) -> ApiError {
+    let fields = attempts
+        .iter()
+        .map(|attempt| FieldProblem { path: attempt.url.clone(), problem: attempt.result.clone() })
+        .collect();
+    ApiError::refused("no_card_found", "no agent card was found; give the card's own URL, or register it from a file")
+        .with_fields(fields)
+}
+
+/// Every interface that is spoken, preferred first, and how the colon is spelled.
+async fn interfaces(
+    admin: &Shared,
+    spec: &ImportSpec,
+    origin: &str,
+    found: &Found,
+    report: &mut ImportReport,
+) -> Result<(Vec<Usable>, Option<Colon>), ApiError> {
+    let declared = match &spec.dialect {
+        Some(_) => vec![declared_by_hand(spec, found)],
+        None => rewrite::interfaces(&found.card),
+    };
+    let mut usable = Vec::new();
+    let mut foreign = Vec::new();
+    for interface in declared {
+        match resolve(admin, &interface.url, &found.url, origin, spec.use_address) {
+            Ok(url) => usable.extend(examine(admin, spec, &interface, url, report).await?),
+            Err(problem) => foreign.push(FieldProblem { path: interface.url.clone(), problem }),
+        }
+    }
+    if usable.is_empty() && !foreign.is_empty() {
+        return Err(ApiError::refused(
+            "foreign_interface",
+            "the card points away from the address it was read from; register the agent at that address, or say \
+             use_address (--use-address) to keep yours",
+        )
+        .with_fields(foreign));
+    }
+    report.warnings.extend(foreign.into_iter().map(|field| format!("{} is not used: {}", field.path, field.problem)));
+    if usable.is_empty() {
+        return Err(ApiError::refused(
+            "no_dialect_found",
+            "no interface of the agent answered in a dialect of ours; name one with dialect (--dialect)",
+        )
+        .with_fields(
+            report
+                .interfaces
+                .iter()
+                .map(|seen| FieldProblem { path: seen.url.clone(), problem: seen.evidence.clone() })
+                .collect(),
+        ));
+    }
+    let colon = settle_colon(admin, &usable, report).await?;
+    Ok((usable, colon))
+}
+
+fn declared_by_hand(spec: &ImportSpec, found: &Found) -> Interface {
+    let first = rewrite::interfaces(&found.card).into_iter().next();
+    Interface {
+        url: if spec.url.ends_with(".json") {
+            first.as_ref().map_or_else(|| spec.url.clone(), |interface| interface.url.clone())
+        } else {
+            spec.url.clone()
+        },
+        binding: rewrite::Binding::JsonRpc,
+        version: String::new(),
+        tenant: first.and_then(|interface| interface.tenant),
+    }
+}
+
+/// The interface's absolute URL, if it lies at the registered origin.
+fn resolve(admin: &Shared, url: &str, card_url: &str, origin: &str, use_address: bool) -> Result<String, String> {
+    let absolute = url::Url::parse(card_url)
+        .and_then(|base| base.join(url))
+        .map_err(|_| String::from("is no URL"))?;
+    let path = absolute.path().trim_end_matches('/');
+    if use_address {
+        return Ok(format!("{origin}{path}"));
+    }
+    let target = admin.agents.rules().judge_url(absolute.as_str()).map_err(|denied| denied.to_string())?;
+    if target.origin() != origin {
+        return Err(format!("leads to another server than {origin}"));
+    }
+    Ok(format!("{origin}{path}"))
+}
+
+/// Asks one interface what it speaks.
+async fn examine(
+    admin: &Shared,
+    spec: &ImportSpec,
+    interface: &Interface,
+    url: String,
+    report: &mut ImportReport,
+) -> Result<Option<Usable>, ApiError> {
+    let declared = format!("{} {}", interface.binding.name(), interface.version).trim_end().to_owned();
+    let (dialect, evidence) = match &spec.dialect {
+        Some(name) => (Some(dialect(name)?), String::from("given by hand")),
+        None => detect(admin, interface, &url).await?,
+    };
+    report.interfaces.push(InterfaceReport {
+        url: url.clone(),
+        declared,
+        dialect: dialect.map(Dialect::name),
+        evidence,
+    });
+    Ok(dialect.map(|dialect| Usable { url, dialect, tenant: interface.tenant.clone() }))
+}
+
+fn dialect(name: &str) -> Result<Dialect, ApiError> {
+    Dialect::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Dialect::ALL.into_iter().map(Dialect::name).collect();
+        ApiError::invalid_field("dialect", format!("must be one of {}", names.join(", ")))
+    })
+}
+
+/// The dialect at `url`: what the card says if the agent confirms it, else what it answers to.
+async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Option<Dialect>, String), ApiError> {
+    let declared = Dialect::of_interface(interface.binding.name(), &interface.version);
+    let mut order: Vec<Dialect> = declared.into_iter().collect();
+    let candidates = match interface.binding {
+        rewrite::Binding::JsonRpc => vec![Dialect::J1, Dialect::J3],
+        rewrite::Binding::HttpJson => vec![Dialect::R1],
+        rewrite::Binding::Grpc => return Ok((None, String::from("gRPC is not spoken yet"))),
+    };
+    order.extend(candidates.into_iter().filter(|candidate| Some(*candidate) != declared));
+    for dialect in order {
+        let id = new_id("probe-", admin.clock.now())?;
+        if probe::speaks(&admin.agents, dialect, url, Colon::Percent, &id).await == Speaks::Yes {
+            return Ok((Some(dialect), format!("answered GetTask for an unknown task as {}", dialect.name())));
+        }
+    }
+    if interface.binding == rewrite::Binding::JsonRpc {
+        let id = new_id("probe-", admin.clock.now())?;
+        let colons = probe::colons(&admin.agents, url, &id).await;
+        if colons.percent || colons.literal {
+            let evidence = "no JSON-RPC answer at this URL, but a route for message:send";
+            return Ok((Some(Dialect::PathRpc), String::from(evidence)));
+        }
+    }
+    Ok((None, String::from("did not answer in any dialect of ours")))
+}
+
+/// How the colon is spelled, where it matters.
+async fn settle_colon(
+    admin: &Shared,
+    usable: &[Usable],
+    report: &mut ImportReport,
+) -> Result<Option<Colon>, ApiError> {
+    let Some(with_paths) = usable.iter().find(|one| matches!(one.dialect, Dialect::R1 | Dialect::PathRpc)) else {
+        return Ok(None);
+    };
+    let id = new_id("probe-", admin.clock.now())?;
+    let colons = probe::colons(&admin.agents, &with_paths.url, &id).await;
+    colons.evidence().clone_into(&mut report.colon);
+    if !colons.percent && !colons.literal {
+        report.warnings.push(colons.evidence().to_owned());
+    }
+    Ok(Some(colons.choice()))
+}
+
+/// The card's spec: what the administrator set, over what was found.
+fn spec(
+    settings: serde_json::Map<String, Value>,
+    found: &Found,
+    usable: &[Usable],
+    colon: Option<Colon>,
+) -> Result<json::Json, ApiError> {
+    let interfaces: Vec<Value> = usable.iter().map(interface_setting).collect();
+    let mut spec = settings;
+    let upstream = spec.entry("upstream").or_insert_with(|| json!({}));
+    let Some(upstream) = upstream.as_object_mut() else {
+        return Err(ApiError::invalid_field("settings.upstream", "must be an object"));
+    };
+    upstream.entry("interfaces").or_insert_with(|| interfaces.into());
+    if let Some(colon) = colon {
+        let word = match colon {
+            Colon::Percent => "percent",
+            Colon::Literal => "literal",
+        };
+        upstream.entry("colon").or_insert_with(|| word.into());
+    }
+    let bytes = serde_json::to_vec(&spec).map_err(|_| ApiError::internal())?;
+    let mut tree = json::read(&bytes, &json::Limits::default()).map_err(|_| ApiError::internal())?;
+    if let Some(spec) = tree.as_object_mut() {
+        spec.insert("card", found.card.clone());
+    }
+    Ok(tree)
+}
+
+fn interface_setting(usable: &Usable) -> Value {
+    let (binding, version) = match usable.dialect {
+        Dialect::J1 => ("JSONRPC", "1.0"),
+        Dialect::R1 => ("HTTP+JSON", "1.0"),
+        Dialect::J3 => ("JSONRPC", "0.3"),
+        Dialect::PathRpc => ("path_rpc", "0.3"),
+    };
+    let mut setting = json!({"url": usable.url, "binding": binding, "version": version});
+    if let Some(tenant) = &usable.tenant {
+        setting["tenant"] = tenant.as_str().into();
+    }
+    setting
+}
+
+/// A card name from an agent's name: lower case, everything else a dash.
+fn name_from(agent: &str) -> String {
+    let mut name = String::new();
+    for c in agent.chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_lowercase() || c.is_ascii_digit() {
+            name.push(c);
+        } else if !name.ends_with('-') && !name.is_empty() {
+            name.push('-');
+        }
+    }
+    name.truncate(63);
+    name.trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_from_what_people_call_the_agent() {
+        assert_eq!(name_from("Hello World A2A (Brutor sample)"), "hello-world-a2a-brutor-sample");
+        assert_eq!(name_from("Ünïcode!"), "n-code");
+        assert_eq!(name_from(""), "");
+    }
+}

@@ -1,0 +1,161 @@
+//! Asking an agent what it really speaks, without side effects.
+//!
+//! A card can't say `path_rpc`, often names no version, and never says how the agent spells the colon. So each
+//! interface is asked for a task that can't exist (an A2A error is proof of the dialect), and each spelling of the
+//! colon is tried with verbs that start no work (product.md D2, §7). Nothing here ever sends a message.
+
+use a2a::dialect::{AgentAddress, Colon, Minted, PathBody, Received, SubscribeVerb, Version, decode_answer, encode_call};
+use a2a::{Call, Dialect, FaultKind, OperationKind};
+use bytes::Bytes;
+use egress::Client;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full, Limited};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_BYTES: usize = 64 * 1024;
+
+/// What an agent answered to one probe.
+struct Seen {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+/// Whether an interface speaks a dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaks {
+    /// An A2A answer in that dialect.
+    Yes,
+    /// Something else.
+    No,
+}
+
+/// Asks for a task that can't exist.
+pub async fn speaks(agents: &Client, dialect: Dialect, base: &str, colon: Colon, id: &str) -> Speaks {
+    let call = Call {
+        kind: OperationKind::GetTask,
+        params: json::Object::from([("id", id)]),
+        origin: Version::V10,
+    };
+    let minted = Minted { rpc_id: id, message_id: id };
+    let Ok(outgoing) = encode_call(dialect, &call, &address(base, colon), minted, SubscribeVerb::Post) else {
+        return Speaks::No;
+    };
+    let headers: Vec<(&str, &str)> = outgoing.headers.iter().map(|(name, value)| (*name, *value)).collect();
+    let Some(seen) = ask(agents, outgoing.method, &outgoing.url, &headers, outgoing.body).await else {
+        return Speaks::No;
+    };
+    let received = Received {
+        status: seen.status.as_u16(),
+        content_type: seen.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()),
+        body: &seen.body,
+    };
+    match decode_answer(dialect, call.kind, id, received, &json::Limits::default()) {
+        // The method or the version is unknown there: A2A perhaps, but not this dialect.
+        Ok(Err(fault)) if matches!(fault.kind, FaultKind::MethodNotFound | FaultKind::VersionNotSupported) => Speaks::No,
+        Ok(_) => Speaks::Yes,
+        Err(_) => Speaks::No,
+    }
+}
+
+/// Which spellings of the colon an agent's paths understand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Colons {
+    /// `message%3Asend`
+    pub percent: bool,
+    /// `message:send`
+    pub literal: bool,
+}
+
+impl Colons {
+    /// The spelling to use: literal only where only literal answers (product.md §7).
+    pub fn choice(self) -> Colon {
+        if self.literal && !self.percent { Colon::Literal } else { Colon::Percent }
+    }
+
+    /// What was found, for people.
+    pub fn evidence(self) -> &'static str {
+        match (self.percent, self.literal) {
+            (true, true) => "both spellings answer; percent-encoded is used",
+            (true, false) => "only the percent-encoded colon answers",
+            (false, true) => "only the literal colon answers",
+            (false, false) => "neither spelling answered a probe; percent-encoded is used until you set upstream.colon",
+        }
+    }
+}
+
+/// Tries both spellings with verbs that start no work.
+pub async fn colons(agents: &Client, base: &str, id: &str) -> Colons {
+    Colons {
+        percent: answers(agents, base, "%3A", id).await,
+        literal: answers(agents, base, ":", id).await,
+    }
+}
+
+/// Evidence that `message{colon}send` is a route: 2xx with `Allow`, 405, or an A2A error.
+async fn answers(agents: &Client, base: &str, colon: &str, id: &str) -> bool {
+    let version = [("a2a-version", "1.0")];
+    let send = format!("{base}/message{colon}send");
+    for method in [Method::OPTIONS, Method::GET] {
+        if let Some(seen) = ask(agents, method, &send, &version, None).await
+            && is_evidence(&seen)
+        {
+            return true;
+        }
+    }
+    let cancel = format!("{base}/tasks/{id}{colon}cancel");
+    let headers = [version[0], ("content-type", "application/json")];
+    ask(agents, Method::POST, &cancel, &headers, Some(b"{}".to_vec())).await.is_some_and(|seen| is_a2a_error(&seen))
+}
+
+fn is_evidence(seen: &Seen) -> bool {
+    seen.status == StatusCode::METHOD_NOT_ALLOWED
+        || (seen.status.is_success() && seen.headers.contains_key(http::header::ALLOW))
+        || is_a2a_error(seen)
+}
+
+/// An error body that only A2A has: a JSON-RPC error, or a status with a reason of the A2A domain.
+fn is_a2a_error(seen: &Seen) -> bool {
+    let Ok(body) = json::read(&seen.body, &json::Limits::default()) else { return false };
+    let Some(error) = body.get("error") else { return false };
+    let rpc = body.get("jsonrpc").is_some() && error.get("code").is_some();
+    let details = error.get("details").and_then(json::Json::as_array).unwrap_or_default();
+    rpc || details.iter().any(|detail| detail.get("domain").and_then(json::Json::as_str) == Some("a2a-protocol.org"))
+}
+
+fn address(base: &str, colon: Colon) -> AgentAddress {
+    AgentAddress { base: base.to_owned(), tenant: None, colon, path_body: PathBody::Envelope }
+}
+
+async fn ask(
+    agents: &Client,
+    method: Method,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: Option<Vec<u8>>,
+) -> Option<Seen> {
+    let mut request = Request::builder().method(method).uri(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::new(Bytes::from(body.unwrap_or_default()))).ok()?;
+    let response = agents.request_within(request, PATIENCE).await.ok()?;
+    let (head, body) = response.into_parts();
+    let body = tokio::time::timeout(PATIENCE, Limited::new(body, ANSWER_BYTES).collect()).await.ok()?.ok()?;
+    Some(Seen { status: head.status, headers: head.headers, body: body.to_bytes() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literal_is_chosen_only_when_nothing_else_answers() {
+        let choice = |percent, literal| Colons { percent, literal }.choice();
+        assert_eq!(choice(true, true), Colon::Percent);
+        assert_eq!(choice(false, true), Colon::Literal);
+        assert_eq!(choice(true, false), Colon::Percent);
+        assert_eq!(choice(false, false), Colon::Percent);
+    }
+}

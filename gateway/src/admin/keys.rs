@@ -1,0 +1,192 @@
+//! API keys: shown once when made, then only a hint. `DELETE` revokes: the key stops working everywhere within seconds and its open streams end.
+
+use super::Shared;
+use super::body::Document;
+use super::error::ApiError;
+use super::resource::{Expected, Listing, PageQuery, existing_tenant, micros, new_id, rfc3339, tenant_id};
+use crate::registry::mint;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::{KeyRow, NewKey, TenantId};
+use utoipa::ToSchema;
+
+/// What makes a key.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKeySpec {
+    /// The principal that it proves.
+    pub principal: String,
+    /// For people.
+    #[serde(default)]
+    pub label: String,
+    /// RFC 3339; absent for a key that does not expire.
+    #[serde(default)]
+    pub expires_at: Option<String>,
+}
+
+/// What can change of a key.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeyEdit {
+    /// RFC 3339; `null` for a key that does not expire.
+    pub expires_at: Option<String>,
+}
+
+/// A key, without the key.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeyView {
+    /// Always `Key`.
+    pub kind: &'static str,
+    /// The tenant it belongs to.
+    pub tenant: String,
+    /// `key-…`
+    pub id: String,
+    /// The principal that it proves.
+    pub principal: String,
+    /// For people.
+    pub label: String,
+    /// What may be shown of the key.
+    pub hint: String,
+    /// Send it back as `If-Match` to change it.
+    pub revision: i64,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub expires_at: Option<String>,
+    /// RFC 3339.
+    pub revoked_at: Option<String>,
+    /// RFC 3339, to the minute.
+    pub last_used_at: Option<String>,
+}
+
+/// A key that was just made. The only time it is shown.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MadeKey {
+    /// The key itself.
+    pub key: String,
+    /// What stays of it.
+    #[serde(flatten)]
+    pub view: KeyView,
+}
+
+/// The tenant's keys.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/keys", tag = "keys",
+    params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<KeyView>)))]
+pub async fn list(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Listing<KeyView>>, ApiError> {
+    let tenant = existing_tenant(&admin.store, &tenant).await?;
+    let rows = admin.store.keys(&tenant, query.page()).await?;
+    let mut named = Vec::with_capacity(rows.len());
+    for row in rows {
+        let principal = principal_name(&admin, &tenant, &row.principal_id).await?;
+        named.push((row, principal));
+    }
+    let listing = query.listing(named, |(row, _)| row.id.clone(), |(row, principal)| Ok(show(row, principal)))?;
+    Ok(Json(listing))
+}
+
+/// Makes a key and shows it, this once.
+#[utoipa::path(post, path = "/api/v1/tenants/{tenant}/keys", tag = "keys", params(("tenant" = String, Path)),
+    request_body = NewKeySpec, responses((status = 201, body = MadeKey), (status = 400, body = ApiError)))]
+pub async fn create(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+    Document { typed, .. }: Document<NewKeySpec>,
+) -> Result<(StatusCode, Json<MadeKey>), ApiError> {
+    let tenant = existing_tenant(&admin.store, &tenant).await?;
+    let now = admin.clock.now();
+    let expires = typed.expires_at.as_deref().map(|text| micros("expires_at", text)).transpose()?;
+    if expires.is_some_and(|at| at <= now) {
+        return Err(ApiError::invalid_field("expires_at", "must lie in the future"));
+    }
+    let principal = admin.store.principal(&tenant, &typed.principal).await?.ok_or_else(|| {
+        ApiError::invalid_field("principal", format!("there is no principal {:?} in this tenant", typed.principal))
+    })?;
+    let key = mint::api_key(&admin.key_prefix).map_err(|_| ApiError::internal())?;
+    let new = NewKey {
+        id: new_id("key-", now)?,
+        principal_id: principal.id,
+        label: typed.label,
+        hash: key.hash.to_vec(),
+        hint: key.hint.clone(),
+        expires,
+    };
+    admin.store.create_key(&tenant, &new, now).await?;
+    admin.changed.notify_one();
+    let row = admin.store.key(&tenant, &new.id).await?.ok_or_else(|| ApiError::not_found("this key"))?;
+    Ok((StatusCode::CREATED, Json(MadeKey { key: key.text.to_string(), view: show(row, typed.principal) })))
+}
+
+/// One key.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/keys/{id}", tag = "keys",
+    params(("tenant" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = KeyView), (status = 404, body = ApiError)))]
+pub async fn read(
+    State(admin): State<Shared>,
+    Path((tenant, id)): Path<(String, String)>,
+) -> Result<Json<KeyView>, ApiError> {
+    let tenant = tenant_id(&tenant)?;
+    let row = admin.store.key(&tenant, &id).await?.ok_or_else(|| ApiError::not_found("this key"))?;
+    let principal = principal_name(&admin, &tenant, &row.principal_id).await?;
+    Ok(Json(show(row, principal)))
+}
+
+/// Changes when a key expires.
+#[utoipa::path(put, path = "/api/v1/tenants/{tenant}/keys/{id}", tag = "keys",
+    params(("tenant" = String, Path), ("id" = String, Path)), request_body = KeyEdit,
+    responses((status = 200, body = KeyView), (status = 412, body = ApiError)))]
+pub async fn update(
+    State(admin): State<Shared>,
+    Path((tenant, id)): Path<(String, String)>,
+    Expected(expected): Expected,
+    Document { typed, .. }: Document<KeyEdit>,
+) -> Result<Json<KeyView>, ApiError> {
+    let tenant_row = tenant_id(&tenant)?;
+    let row = admin.store.key(&tenant_row, &id).await?.ok_or_else(|| ApiError::not_found("this key"))?;
+    if expected != store::IfMatch::Revision(row.revision) {
+        return Err(ApiError::conflict());
+    }
+    let expires = typed.expires_at.as_deref().map(|text| micros("expires_at", text)).transpose()?;
+    admin.store.set_key_expiry(&tenant_row, &id, expires).await?;
+    admin.changed.notify_one();
+    read(State(admin), Path((tenant, id))).await
+}
+
+/// Revokes a key.
+#[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/keys/{id}", tag = "keys",
+    params(("tenant" = String, Path), ("id" = String, Path)),
+    responses((status = 204), (status = 404, body = ApiError)))]
+pub async fn revoke(
+    State(admin): State<Shared>,
+    Path((tenant, id)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    admin.store.revoke_key(&tenant_id(&tenant)?, &id, admin.clock.now()).await?;
+    admin.changed.notify_one();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The name of a key's principal; the id of one that was removed.
+async fn principal_name(admin: &Shared, tenant: &TenantId, id: &str) -> Result<String, ApiError> {
+    Ok(admin.store.principal_by_id(tenant, id).await?.map_or_else(|| id.to_owned(), |row| row.name))
+}
+
+fn show(row: KeyRow, principal: String) -> KeyView {
+    KeyView {
+        kind: "Key",
+        tenant: row.tenant.to_string(),
+        id: row.id,
+        principal,
+        label: row.label,
+        hint: row.hint,
+        revision: row.revision,
+        created_at: rfc3339(row.created),
+        expires_at: row.expires.map(rfc3339),
+        revoked_at: row.revoked.map(rfc3339),
+        last_used_at: row.last_used.map(rfc3339),
+    }
+}

@@ -1,0 +1,170 @@
+//! Guardrail policies: versioned, compiled before they are saved, so that a policy that is stored is one that runs.
+
+use super::Shared;
+use super::body::{Document, value};
+use super::error::ApiError;
+use super::history::{History, HistoryQuery, Version};
+use super::resource::{
+    Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
+    tenant_id,
+};
+use crate::registry::compile;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use http::StatusCode;
+use json::Json as Tree;
+use store::{NewPolicy, PolicyEdit, PolicyRow};
+
+type PolicyResource = Resource<serde_json::Value>;
+
+/// The tenant's policies.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/policies", tag = "policies",
+    params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<PolicyResource>)))]
+pub async fn list(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Listing<PolicyResource>>, ApiError> {
+    let tenant = existing_tenant(&admin.store, &tenant).await?;
+    let rows = admin.store.policies(&tenant, query.page()).await?;
+    Ok(Json(query.listing(rows, |row| row.name.clone(), show)?))
+}
+
+/// Makes a policy. Every problem of the document is named at once.
+#[utoipa::path(post, path = "/api/v1/tenants/{tenant}/policies", tag = "policies", params(("tenant" = String, Path)),
+    request_body = Create<serde_json::Value>,
+    responses((status = 201, body = PolicyResource), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
+pub async fn create(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+    Document { typed, tree }: Document<Create<serde_json::Value>>,
+) -> Result<(StatusCode, Json<PolicyResource>), ApiError> {
+    check_name(&typed.name)?;
+    let id = existing_tenant(&admin.store, &tenant).await?;
+    let new = NewPolicy {
+        id: new_id("pol-", admin.clock.now())?,
+        document: check(&typed.name, &tree)?,
+        name: typed.name,
+        changed_by: String::from("admin"),
+        note: String::new(),
+    };
+    admin.store.create_policy(&id, &new, admin.clock.now()).await?;
+    admin.changed.notify_one();
+    Ok((StatusCode::CREATED, read(State(admin), Path((tenant, new.name))).await?))
+}
+
+/// One policy.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/policies/{name}", tag = "policies",
+    params(("tenant" = String, Path), ("name" = String, Path)),
+    responses((status = 200, body = PolicyResource), (status = 404, body = ApiError)))]
+pub async fn read(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+) -> Result<Json<PolicyResource>, ApiError> {
+    let row = admin.store.policy(&tenant_id(&tenant)?, &name).await?;
+    Ok(Json(show(row.ok_or_else(|| ApiError::not_found("this policy"))?)?))
+}
+
+/// Makes the next version of a policy. New calls are judged by it within seconds.
+#[utoipa::path(put, path = "/api/v1/tenants/{tenant}/policies/{name}", tag = "policies",
+    params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<serde_json::Value>,
+    responses((status = 200, body = PolicyResource), (status = 412, body = ApiError)))]
+pub async fn update(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Expected(expected): Expected,
+    Document { tree, .. }: Document<Update<serde_json::Value>>,
+) -> Result<Json<PolicyResource>, ApiError> {
+    let edit =
+        PolicyEdit { document: check(&name, &tree)?, changed_by: String::from("admin"), note: String::new() };
+    admin.store.update_policy(&tenant_id(&tenant)?, &name, expected, &edit, admin.clock.now()).await?;
+    admin.changed.notify_one();
+    read(State(admin), Path((tenant, name))).await
+}
+
+/// Removes a policy that nothing names any more.
+#[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/policies/{name}", tag = "policies",
+    params(("tenant" = String, Path), ("name" = String, Path)),
+    responses((status = 204), (status = 404, body = ApiError), (status = 422, body = ApiError)))]
+pub async fn delete(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Perhaps(expected): Perhaps,
+) -> Result<StatusCode, ApiError> {
+    let tenant = tenant_id(&tenant)?;
+    let users = users(&admin, &tenant, &name).await?;
+    if !users.is_empty() {
+        return Err(ApiError::refused(
+            "in_use",
+            format!("{} would lose its guard; point it to another policy first", users.join(", ")),
+        ));
+    }
+    admin.store.delete_policy(&tenant, &name, expected, admin.clock.now()).await?;
+    admin.changed.notify_one();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Earlier versions of a policy.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/policies/{name}/history", tag = "policies",
+    params(("tenant" = String, Path), ("name" = String, Path), HistoryQuery),
+    responses((status = 200, body = History), (status = 404, body = ApiError)))]
+pub async fn history(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Json<History>, ApiError> {
+    let tenant = tenant_id(&tenant)?;
+    let row = admin.store.policy(&tenant, &name).await?.ok_or_else(|| ApiError::not_found("this policy"))?;
+    let (before, limit) = query.bounds();
+    let mut items = Vec::new();
+    for version in admin.store.policy_history(&tenant, &row.id, before, limit).await? {
+        items.push(Version {
+            version: version.version,
+            at: rfc3339(version.at),
+            changed_by: version.changed_by,
+            note: version.note,
+            spec: value(&version.document)?,
+        });
+    }
+    Ok(Json(query.page(items)))
+}
+
+/// What in the tenant names the policy: a policy that is named can't be removed.
+async fn users(admin: &Shared, tenant: &store::TenantId, name: &str) -> Result<Vec<String>, ApiError> {
+    let Some(rows) = admin.store.load_tenant(tenant).await? else { return Ok(Vec::new()) };
+    let mut users = Vec::new();
+    for (word, policy) in [("floor", &rows.tenant.floor_policy), ("default", &rows.tenant.default_policy)] {
+        if policy.as_deref() == Some(name) {
+            users.push(format!("the tenant's {word}"));
+        }
+    }
+    for card in &rows.cards {
+        let settings = value(&card.settings)?;
+        if settings["policy"].as_str() == Some(name) {
+            users.push(format!("card {}", card.name));
+        }
+    }
+    Ok(users)
+}
+
+/// The document to store, after the guard itself has compiled it.
+fn check(name: &str, tree: &Tree) -> Result<Vec<u8>, ApiError> {
+    let Some(spec) = tree.get("spec") else { return Err(ApiError::invalid_field("spec", "is missing")) };
+    let document = json::write(spec);
+    compile::check_policy(name, &document)
+        .map_err(|problems| ApiError::invalid(super::body::under("spec", problems)))?;
+    Ok(document)
+}
+
+fn show(row: PolicyRow) -> Result<PolicyResource, ApiError> {
+    Ok(Resource {
+        kind: "Policy",
+        tenant: row.tenant.to_string(),
+        name: row.name,
+        id: row.id,
+        revision: row.revision,
+        created_at: rfc3339(row.created),
+        updated_at: rfc3339(row.updated),
+        spec: value(&row.document)?,
+    })
+}

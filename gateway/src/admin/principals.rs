@@ -1,0 +1,162 @@
+//! Principals: who may call. Disabling or removing one ends its open streams.
+
+use super::Shared;
+use super::body::Document;
+use super::error::ApiError;
+use super::resource::{
+    Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
+    tenant_id,
+};
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::{IfMatch, NewPrincipal, PrincipalKind, PrincipalRow, PrincipalState};
+use utoipa::ToSchema;
+
+/// What an administrator writes of a principal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PrincipalSpec {
+    /// What it is; never changes.
+    pub kind: Kind,
+    /// Whether it may call.
+    pub state: Life,
+}
+
+/// What a principal is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A program that speaks A2A.
+    #[default]
+    Agent,
+    /// Any other program.
+    Service,
+    /// A person.
+    User,
+}
+
+/// Whether a principal may call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Life {
+    /// It may, as far as its grants go.
+    #[default]
+    Active,
+    /// Its credentials are refused.
+    Disabled,
+}
+
+type PrincipalResource = Resource<PrincipalSpec>;
+
+/// The tenant's principals.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/principals", tag = "principals",
+    params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<PrincipalResource>)))]
+pub async fn list(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Listing<PrincipalResource>>, ApiError> {
+    let tenant = existing_tenant(&admin.store, &tenant).await?;
+    let rows = admin.store.principals(&tenant, query.page()).await?;
+    Ok(Json(query.listing(rows, |row| row.name.clone(), |row| Ok(show(row)))?))
+}
+
+/// Makes a principal.
+#[utoipa::path(post, path = "/api/v1/tenants/{tenant}/principals", tag = "principals", params(("tenant" = String, Path)),
+    request_body = Create<PrincipalSpec>,
+    responses((status = 201, body = PrincipalResource), (status = 409, body = ApiError)))]
+pub async fn create(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+    Document { typed, .. }: Document<Create<PrincipalSpec>>,
+) -> Result<(StatusCode, Json<PrincipalResource>), ApiError> {
+    check_name(&typed.name)?;
+    let id = existing_tenant(&admin.store, &tenant).await?;
+    let kind = match typed.spec.kind {
+        Kind::Agent => PrincipalKind::Agent,
+        Kind::Service => PrincipalKind::Service,
+        Kind::User => PrincipalKind::User,
+    };
+    let new = NewPrincipal { id: new_id("prn-", admin.clock.now())?, name: typed.name.clone(), kind };
+    let now = admin.clock.now();
+    admin.store.create_principal(&id, &new, now).await?;
+    if typed.spec.state == Life::Disabled {
+        admin.store.set_principal_state(&id, &typed.name, IfMatch::Any, PrincipalState::Disabled, now).await?;
+    }
+    admin.changed.notify_one();
+    Ok((StatusCode::CREATED, read(State(admin), Path((tenant, typed.name))).await?))
+}
+
+/// One principal.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/principals/{name}", tag = "principals",
+    params(("tenant" = String, Path), ("name" = String, Path)),
+    responses((status = 200, body = PrincipalResource), (status = 404, body = ApiError)))]
+pub async fn read(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+) -> Result<Json<PrincipalResource>, ApiError> {
+    let row = admin.store.principal(&tenant_id(&tenant)?, &name).await?;
+    Ok(Json(show(row.ok_or_else(|| ApiError::not_found("this principal"))?)))
+}
+
+/// Enables or disables a principal.
+#[utoipa::path(put, path = "/api/v1/tenants/{tenant}/principals/{name}", tag = "principals",
+    params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<PrincipalSpec>,
+    responses((status = 200, body = PrincipalResource), (status = 412, body = ApiError)))]
+pub async fn update(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Expected(expected): Expected,
+    Document { typed, .. }: Document<Update<PrincipalSpec>>,
+) -> Result<Json<PrincipalResource>, ApiError> {
+    let before = read(State(Shared::clone(&admin)), Path((tenant.clone(), name.clone()))).await?;
+    if before.spec.kind != typed.spec.kind {
+        return Err(ApiError::invalid_field("spec.kind", "what a principal is never changes; make another one"));
+    }
+    let state = match typed.spec.state {
+        Life::Active => PrincipalState::Active,
+        Life::Disabled => PrincipalState::Disabled,
+    };
+    admin.store.set_principal_state(&tenant_id(&tenant)?, &name, expected, state, admin.clock.now()).await?;
+    admin.changed.notify_one();
+    read(State(admin), Path((tenant, name))).await
+}
+
+/// Removes a principal with its keys and grants.
+#[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/principals/{name}", tag = "principals",
+    params(("tenant" = String, Path), ("name" = String, Path)),
+    responses((status = 204), (status = 404, body = ApiError)))]
+pub async fn delete(
+    State(admin): State<Shared>,
+    Path((tenant, name)): Path<(String, String)>,
+    Perhaps(expected): Perhaps,
+) -> Result<StatusCode, ApiError> {
+    admin.store.delete_principal(&tenant_id(&tenant)?, &name, expected, admin.clock.now()).await?;
+    admin.changed.notify_one();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn show(row: PrincipalRow) -> PrincipalResource {
+    Resource {
+        kind: "Principal",
+        tenant: row.tenant.to_string(),
+        name: row.name,
+        id: row.id,
+        revision: row.revision,
+        created_at: rfc3339(row.created),
+        updated_at: rfc3339(row.updated),
+        spec: PrincipalSpec {
+            kind: match row.kind {
+                PrincipalKind::Agent => Kind::Agent,
+                PrincipalKind::Service => Kind::Service,
+                PrincipalKind::User => Kind::User,
+            },
+            state: match row.state {
+                PrincipalState::Active => Life::Active,
+                PrincipalState::Disabled => Life::Disabled,
+            },
+        },
+    }
+}

@@ -1,0 +1,197 @@
+//! What every resource has in common: its envelope, pages, `If-Match`, times, names.
+
+use super::error::ApiError;
+use crate::clock::Micros;
+use crate::registry::mint;
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use serde::{Deserialize, Serialize};
+use store::{IfMatch, TenantId};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use utoipa::{IntoParams, ToSchema};
+
+/// A resource as the API shows it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Resource<S> {
+    /// What it is, as in `apply` documents.
+    pub kind: &'static str,
+    /// The tenant it belongs to; for a tenant its own name.
+    pub tenant: String,
+    /// Its name.
+    pub name: String,
+    /// Its id, which never changes.
+    pub id: String,
+    /// Send it back as `If-Match` to change it.
+    pub revision: i64,
+    /// When it was made (RFC 3339, UTC).
+    pub created_at: String,
+    /// When it was last changed (RFC 3339, UTC).
+    pub updated_at: String,
+    /// What an administrator writes.
+    pub spec: S,
+}
+
+/// What makes a resource.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Create<S> {
+    /// Its name.
+    pub name: String,
+    /// What it should be.
+    pub spec: S,
+}
+
+/// What changes a resource.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Update<S> {
+    /// What it should be now, as a whole.
+    pub spec: S,
+}
+
+/// One page of a listing.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Listing<T> {
+    /// In ascending order of name.
+    pub items: Vec<T>,
+    /// Send it as `cursor` for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct PageQuery {
+    /// At most this many items (1 to 200, default 50).
+    pub limit: Option<u32>,
+    /// From the page before.
+    pub cursor: Option<String>,
+}
+
+impl PageQuery {
+    /// How many items: one more is read to know whether a page follows.
+    pub fn size(&self) -> usize {
+        self.limit.unwrap_or(50).clamp(1, 200) as usize
+    }
+
+    /// The store's page.
+    pub fn page(&self) -> store::Page<'_> {
+        store::Page {
+            after: self.cursor.as_deref().unwrap_or_default(),
+            limit: u32::try_from(self.size().saturating_add(1)).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// A listing from the rows read for [`PageQuery::page`]; `key` is what the store orders by.
+    pub fn listing<R, T>(
+        &self,
+        mut rows: Vec<R>,
+        key: impl Fn(&R) -> String,
+        show: impl FnMut(R) -> Result<T, ApiError>,
+    ) -> Result<Listing<T>, ApiError> {
+        let more = rows.len() > self.size();
+        rows.truncate(self.size());
+        let next_cursor = if more { rows.last().map(key) } else { None };
+        Ok(Listing { items: rows.into_iter().map(show).collect::<Result<_, _>>()?, next_cursor })
+    }
+}
+
+/// The revision a change is based on.
+pub struct Expected(pub IfMatch);
+
+impl<S: Send + Sync> FromRequestParts<S> for Expected {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        match if_match(parts)? {
+            Some(revision) => Ok(Self(IfMatch::Revision(revision))),
+            None => Err(ApiError::revision_required()),
+        }
+    }
+}
+
+/// The revision a removal is based on, if the caller cares.
+pub struct Perhaps(pub IfMatch);
+
+impl<S: Send + Sync> FromRequestParts<S> for Perhaps {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        Ok(Self(if_match(parts)?.map_or(IfMatch::Any, IfMatch::Revision)))
+    }
+}
+
+fn if_match(parts: &Parts) -> Result<Option<i64>, ApiError> {
+    let Some(value) = parts.headers.get(http::header::IF_MATCH) else { return Ok(None) };
+    let number = value.to_str().ok().and_then(|text| text.trim().trim_matches('"').parse().ok());
+    number.map(Some).ok_or_else(|| ApiError::invalid_field("If-Match", "must be the revision you read, a whole number"))
+}
+
+/// The tenant of the path. A name that can't be one is a tenant that does not exist.
+pub fn tenant_id(name: &str) -> Result<TenantId, ApiError> {
+    TenantId::new(name).ok_or_else(|| ApiError::not_found("this tenant"))
+}
+
+/// A tenant of the path that exists.
+pub async fn existing_tenant(store: &store::Store, name: &str) -> Result<TenantId, ApiError> {
+    let tenant = tenant_id(name)?;
+    store.tenant(&tenant).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
+    Ok(tenant)
+}
+
+/// Checks a new name (product.md §2).
+pub fn check_name(name: &str) -> Result<(), ApiError> {
+    const RESERVED: [&str; 5] = ["v1", "tasks", "message", "card", "extendedagentcard"];
+    if TenantId::new(name).is_none() {
+        return Err(ApiError::invalid_field(
+            "name",
+            "1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit",
+        ));
+    }
+    if RESERVED.contains(&name) {
+        return Err(ApiError::invalid_field("name", format!("{name} is reserved; choose another")));
+    }
+    Ok(())
+}
+
+/// A new id with its type's prefix.
+pub fn new_id(prefix: &str, now: Micros) -> Result<String, ApiError> {
+    mint::id(prefix, now).map_err(|_| ApiError::internal())
+}
+
+/// Microseconds as RFC 3339 in UTC.
+pub fn rfc3339(micros: i64) -> String {
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1_000)
+        .ok()
+        .and_then(|time| time.format(&Rfc3339).ok())
+        .unwrap_or_default()
+}
+
+/// RFC 3339 as microseconds.
+pub fn micros(path: &str, text: &str) -> Result<i64, ApiError> {
+    OffsetDateTime::parse(text, &Rfc3339)
+        .ok()
+        .and_then(|time| i64::try_from(time.unix_timestamp_nanos() / 1_000).ok())
+        .ok_or_else(|| ApiError::invalid_field(path, "must be an RFC 3339 time such as 2027-01-31T12:00:00Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_survive_the_round_trip() {
+        assert_eq!(micros("x", &rfc3339(1_700_000_000_123_456)).unwrap(), 1_700_000_000_123_456);
+        assert!(micros("x", "yesterday").is_err());
+    }
+
+    #[test]
+    fn reserved_and_illegal_names_are_refused() {
+        for name in ["v1", "tasks", "Echo", "a--", "", "ü"] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+        assert!(check_name("hello-world-a2a").is_ok());
+    }
+}

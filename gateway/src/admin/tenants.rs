@@ -1,0 +1,177 @@
+//! Tenants: who is isolated from whom. A new tenant gets its first card signing key at once.
+
+use super::Shared;
+use super::body::Document;
+use super::error::ApiError;
+use super::resource::{Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, rfc3339, tenant_id};
+use super::signing_keys;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::{TenantFields, TenantRow, TenantState};
+use utoipa::ToSchema;
+
+/// What an administrator writes of a tenant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TenantSpec {
+    /// For people; the name if empty.
+    pub display_name: String,
+    /// Whether it is served.
+    pub state: TenantLife,
+    /// The card served at the tenant's own well-known address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_card: Option<String>,
+    /// The policy of cards that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_policy: Option<String>,
+    /// The policy that no card weakens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor_policy: Option<String>,
+}
+
+/// Whether a tenant is served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TenantLife {
+    /// Served.
+    #[default]
+    Active,
+    /// Kept, but looks missing to callers.
+    Suspended,
+}
+
+type TenantResource = Resource<TenantSpec>;
+
+/// Every tenant.
+#[utoipa::path(get, path = "/api/v1/tenants", tag = "tenants", params(PageQuery),
+    responses((status = 200, body = Listing<TenantResource>)))]
+pub async fn list(
+    State(admin): State<Shared>,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Listing<TenantResource>>, ApiError> {
+    let rows = admin.store.tenants(query.page()).await?;
+    Ok(Json(query.listing(rows, |row| row.name.to_string(), |row| Ok(show(row)))?))
+}
+
+/// Makes a tenant and its first card signing key.
+#[utoipa::path(post, path = "/api/v1/tenants", tag = "tenants", request_body = Create<TenantSpec>,
+    responses((status = 201, body = TenantResource), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
+pub async fn create(
+    State(admin): State<Shared>,
+    Document { typed, .. }: Document<Create<TenantSpec>>,
+) -> Result<(StatusCode, Json<TenantResource>), ApiError> {
+    check_name(&typed.name)?;
+    let tenant = tenant_id(&typed.name)?;
+    for (path, policy) in [("default_policy", &typed.spec.default_policy), ("floor_policy", &typed.spec.floor_policy)] {
+        if policy.is_some() {
+            return Err(ApiError::invalid_field(
+                format!("spec.{path}"),
+                "a new tenant has no policies yet; make the policy, then update the tenant",
+            ));
+        }
+    }
+    let now = admin.clock.now();
+    admin.store.create_tenant(&tenant, &fields(&typed.name, &typed.spec), now).await.map_err(|error| match error {
+        store::Error::NameTaken { .. } => ApiError::name_taken("a tenant of this name (perhaps a removed one)"),
+        other => other.into(),
+    })?;
+    signing_keys::make_first(&admin, &tenant).await?;
+    admin.changed.notify_one();
+    let row = admin.store.tenant(&tenant).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
+    Ok((StatusCode::CREATED, Json(show(row))))
+}
+
+/// One tenant.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path)),
+    responses((status = 200, body = TenantResource), (status = 404, body = ApiError)))]
+pub async fn read(State(admin): State<Shared>, Path(name): Path<String>) -> Result<Json<TenantResource>, ApiError> {
+    let row = admin.store.tenant(&tenant_id(&name)?).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
+    Ok(Json(show(row)))
+}
+
+/// Replaces what is written of a tenant.
+#[utoipa::path(put, path = "/api/v1/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path)),
+    request_body = Update<TenantSpec>,
+    responses((status = 200, body = TenantResource), (status = 412, body = ApiError), (status = 428, body = ApiError)))]
+pub async fn update(
+    State(admin): State<Shared>,
+    Path(name): Path<String>,
+    Expected(expected): Expected,
+    Document { typed, .. }: Document<Update<TenantSpec>>,
+) -> Result<Json<TenantResource>, ApiError> {
+    let tenant = tenant_id(&name)?;
+    check_references(&admin, &tenant, &typed.spec).await?;
+    admin.store.update_tenant(&tenant, expected, &fields(&name, &typed.spec), admin.clock.now()).await?;
+    admin.changed.notify_one();
+    read(State(admin), Path(name)).await
+}
+
+/// Removes a tenant. Its cards stop being served and its open streams end; its name is never given again.
+#[utoipa::path(delete, path = "/api/v1/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path)),
+    responses((status = 204), (status = 404, body = ApiError)))]
+pub async fn delete(
+    State(admin): State<Shared>,
+    Path(name): Path<String>,
+    Perhaps(expected): Perhaps,
+) -> Result<StatusCode, ApiError> {
+    admin.store.delete_tenant(&tenant_id(&name)?, expected, admin.clock.now()).await?;
+    admin.changed.notify_one();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Names that the tenant refers to must exist: a floor that is missing would be no floor.
+async fn check_references(admin: &Shared, tenant: &store::TenantId, spec: &TenantSpec) -> Result<(), ApiError> {
+    let mut problems = Vec::new();
+    for (path, policy) in [("default_policy", &spec.default_policy), ("floor_policy", &spec.floor_policy)] {
+        if let Some(policy) = policy
+            && admin.store.policy(tenant, policy).await?.is_none()
+        {
+            problems.push((path.to_owned(), format!("there is no policy {policy:?} in this tenant")));
+        }
+    }
+    if let Some(card) = &spec.default_card
+        && admin.store.card(tenant, card).await?.is_none()
+    {
+        problems.push((String::from("default_card"), format!("there is no card {card:?} in this tenant")));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }
+}
+
+fn fields(name: &str, spec: &TenantSpec) -> TenantFields {
+    TenantFields {
+        display_name: if spec.display_name.is_empty() { name.to_owned() } else { spec.display_name.clone() },
+        state: match spec.state {
+            TenantLife::Active => TenantState::Active,
+            TenantLife::Suspended => TenantState::Suspended,
+        },
+        default_card: spec.default_card.clone(),
+        default_policy: spec.default_policy.clone(),
+        floor_policy: spec.floor_policy.clone(),
+        settings: b"{}".to_vec(),
+    }
+}
+
+fn show(row: TenantRow) -> TenantResource {
+    let name = row.name.to_string();
+    Resource {
+        kind: "Tenant",
+        tenant: name.clone(),
+        id: name.clone(),
+        name,
+        revision: row.revision,
+        created_at: rfc3339(row.created),
+        updated_at: rfc3339(row.updated),
+        spec: TenantSpec {
+            display_name: row.display_name,
+            state: match row.state {
+                TenantState::Active => TenantLife::Active,
+                TenantState::Suspended => TenantLife::Suspended,
+            },
+            default_card: row.default_card,
+            default_policy: row.default_policy,
+            floor_policy: row.floor_policy,
+        },
+    }
+}

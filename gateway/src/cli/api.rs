@@ -1,0 +1,171 @@
+//! The admin API from a shell: one small client that the resource commands share.
+//!
+//! Takes the address and token from the arguments or the environment; gives the answered JSON, or an error that says
+//! what to do next. Never prints the token.
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use reqwest::{Method, StatusCode};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
+
+/// How to reach the admin API.
+#[derive(Clone, Debug, Args)]
+pub struct AdminArgs {
+    /// Address of the admin listener.
+    #[arg(long, global = true, env = "CHANCERY_ADMIN_URL", default_value = "http://127.0.0.1:8101")]
+    admin_url: String,
+    /// Admin token; or use --admin-token-file.
+    #[arg(long, global = true, env = "CHANCERY_ADMIN_TOKEN", hide_env_values = true)]
+    admin_token: Option<SecretString>,
+    /// File that holds the admin token.
+    #[arg(long, global = true, env = "CHANCERY_ADMIN_TOKEN_FILE")]
+    admin_token_file: Option<std::path::PathBuf>,
+    /// Print JSON for scripts instead of tables.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// A client of the admin API.
+pub struct AdminApi {
+    client: reqwest::Client,
+    base: String,
+    token: SecretString,
+}
+
+impl AdminArgs {
+    /// A client for these arguments.
+    ///
+    /// # Errors
+    /// No token was given, or its file can't be read.
+    pub fn connect(&self) -> anyhow::Result<AdminApi> {
+        let token = match (&self.admin_token, &self.admin_token_file) {
+            (Some(token), _) => token.clone(),
+            (None, Some(path)) => std::fs::read_to_string(path)
+                .with_context(|| format!("reading the admin token from {}", path.display()))?
+                .trim()
+                .to_owned()
+                .into(),
+            (None, None) => bail!(
+                "no admin token: give --admin-token, --admin-token-file or CHANCERY_ADMIN_TOKEN \
+                 (`chancery demo` writes it to demo-data/demo.env, `serve` to [admin] token_file)"
+            ),
+        };
+        Ok(AdminApi {
+            client: reqwest::Client::builder().no_proxy().build()?,
+            base: format!("{}/api/v1", self.admin_url.trim_end_matches('/')),
+            token,
+        })
+    }
+}
+
+/// What the admin API said.
+#[derive(Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// The body; `null` when there is none.
+    pub body: Value,
+}
+
+impl AdminApi {
+    /// One request below `/api/v1`; `revision` becomes `If-Match`.
+    ///
+    /// # Errors
+    /// The API can't be reached or does not answer JSON. An error status is no error here: see [`Answer::ok`].
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        revision: Option<i64>,
+    ) -> anyhow::Result<Answer> {
+        let url = format!("{}{path}", self.base);
+        let mut request = self.client.request(method, &url).bearer_auth(self.token.expose_secret());
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        if let Some(revision) = revision {
+            request = request.header("If-Match", revision.to_string());
+        }
+        let response = request
+            .send()
+            .await
+            .with_context(|| format!("asking the admin API at {url} (is the gateway running? see --admin-url)"))?;
+        let status = response.status();
+        let bytes = response.bytes().await?;
+        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes)? };
+        Ok(Answer { status, body })
+    }
+
+    /// `GET path`.
+    ///
+    /// # Errors
+    /// As [`AdminApi::send`], and any error status.
+    pub async fn get(&self, path: &str) -> anyhow::Result<Value> {
+        self.send(Method::GET, path, None, None).await?.ok()
+    }
+
+    /// `POST path` with `body`.
+    ///
+    /// # Errors
+    /// As [`AdminApi::send`], and any error status.
+    pub async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        self.send(Method::POST, path, Some(body), None).await?.ok()
+    }
+
+    /// `PUT path` with `body`, over the revision that is there now.
+    ///
+    /// # Errors
+    /// As [`AdminApi::send`], and any error status.
+    pub async fn put(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        let now = self.get(path).await?;
+        self.send(Method::PUT, path, Some(body), now["revision"].as_i64()).await?.ok()
+    }
+
+    /// `DELETE path`.
+    ///
+    /// # Errors
+    /// As [`AdminApi::send`], and any error status.
+    pub async fn delete(&self, path: &str) -> anyhow::Result<()> {
+        self.send(Method::DELETE, path, None, None).await?.ok().map(|_| ())
+    }
+
+    /// Every item of a listing, page by page.
+    ///
+    /// # Errors
+    /// As [`AdminApi::get`].
+    pub async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
+        let mut items = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let page = self.get(&format!("{path}?limit=200&cursor={cursor}")).await?;
+            items.extend(page["items"].as_array().into_iter().flatten().cloned());
+            match page["next_cursor"].as_str() {
+                Some(next) => next.clone_into(&mut cursor),
+                None => return Ok(items),
+            }
+        }
+    }
+}
+
+impl Answer {
+    /// The body of a success; an error status becomes an error that lists every problem.
+    ///
+    /// # Errors
+    /// The status is not 2xx.
+    pub fn ok(self) -> anyhow::Result<Value> {
+        if self.status.is_success() {
+            return Ok(self.body);
+        }
+        let message = self.body["message"].as_str().unwrap_or("the admin API answered with an error");
+        let fields = self.body["fields"].as_array().into_iter().flatten().fold(String::new(), |lines, field| {
+            format!(
+                "{lines}\n  {}: {}",
+                field["path"].as_str().unwrap_or_default(),
+                field["problem"].as_str().unwrap_or_default()
+            )
+        });
+        bail!("{message} ({}){fields}", self.status.as_u16())
+    }
+}

@@ -1,0 +1,220 @@
+//! `chancery card …`: the common commands, and those that only cards have: import, state, credential, sign, history,
+//! verify, diff.
+
+use crate::cli::api::AdminArgs;
+use crate::cli::document::Kind;
+use crate::cli::resource::{self, InTenant, Named, ResourceCommand};
+use crate::cli::{card_verify, output};
+use anyhow::{Context as _, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Commands on cards.
+#[derive(Debug, Subcommand)]
+pub enum CardCommand {
+    /// List, get, create, update, delete.
+    #[command(flatten)]
+    Common(ResourceCommand),
+    /// Register a running agent from its address.
+    Import(ImportArgs),
+    /// Publish, disable or otherwise move a card through its life.
+    State(StateArgs),
+    /// Replace the gateway's credential towards the agent.
+    Credential(CredentialArgs),
+    /// Show the card as it is served, signed, and what our own verifier says.
+    Sign(Named),
+    /// Show earlier versions.
+    History(Named),
+    /// Show what changed between two versions (the last two if none are named).
+    Diff(DiffArgs),
+    /// Fetch a published card and check every signature, as a partner would.
+    Verify(card_verify::VerifyArgs),
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The agent's address, or its card's when it ends in .json.
+    url: String,
+    /// Where to register it.
+    #[command(flatten)]
+    place: InTenant,
+    /// The card's name here; from the agent's name if absent.
+    #[arg(long)]
+    name: Option<String>,
+    /// Speak this dialect at the address (J1, R1, J3, path_rpc) instead of asking the agent.
+    #[arg(long)]
+    dialect: Option<String>,
+    /// Keep the address you gave, with the paths that the card names.
+    #[arg(long)]
+    use_address: bool,
+    /// Settings of the card (YAML or JSON).
+    #[arg(short, long)]
+    file: Option<PathBuf>,
+}
+
+/// Arguments of `state`.
+#[derive(Debug, Args)]
+pub struct StateArgs {
+    /// Which card.
+    #[command(flatten)]
+    named: Named,
+    /// Its next state.
+    state: State,
+}
+
+/// A card's life.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum State {
+    /// Being written.
+    Draft,
+    /// Waiting for approval.
+    Pending,
+    /// Approved, not yet served.
+    Approved,
+    /// Served.
+    Published,
+    /// Taken down.
+    Disabled,
+}
+
+/// Arguments of `credential`.
+#[derive(Debug, Args)]
+pub struct CredentialArgs {
+    /// Which card.
+    #[command(flatten)]
+    named: Named,
+    /// File with the credential, such as {"type":"bearer","token":"…"}; `-` for standard input.
+    #[arg(short, long)]
+    file: PathBuf,
+}
+
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Which card.
+    #[command(flatten)]
+    named: Named,
+    /// The older version.
+    #[arg(long)]
+    from: Option<i64>,
+    /// The newer version.
+    #[arg(long)]
+    to: Option<i64>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The admin API refused, or what was given can't be read.
+pub async fn run(command: CardCommand, admin: &AdminArgs) -> anyhow::Result<()> {
+    match command {
+        CardCommand::Common(command) => resource::run(Kind::Card, command, admin).await,
+        CardCommand::Import(args) => import(args, admin).await,
+        CardCommand::State(args) => {
+            let state = args.state.to_possible_value().map(|value| value.get_name().to_owned());
+            let changed =
+                admin.connect()?.post(&format!("{}/state", path(&args.named)), &json!({"state": state})).await?;
+            resource::report(admin, &changed, "moved")
+        }
+        CardCommand::Credential(args) => {
+            let text = if args.file.as_os_str() == "-" {
+                std::io::read_to_string(std::io::stdin())?
+            } else {
+                std::fs::read_to_string(&args.file).with_context(|| format!("reading {}", args.file.display()))?
+            };
+            let body: Value = serde_json::from_str(&text).context("the credential is no JSON")?;
+            let path = format!("{}/credential", path(&args.named));
+            let changed = admin.connect()?.send(reqwest::Method::PUT, &path, Some(&body), None).await?.ok()?;
+            resource::report(admin, &changed, "changed")
+        }
+        CardCommand::Sign(named) => {
+            output::json(&admin.connect()?.post(&format!("{}/sign", path(&named)), &json!({})).await?)
+        }
+        CardCommand::History(named) => {
+            let history = admin.connect()?.get(&format!("{}/history", path(&named))).await?;
+            let items = history["items"].as_array().cloned().unwrap_or_default();
+            if admin.json {
+                return output::json(&Value::Array(items));
+            }
+            output::table(&[("VERSION", "/version"), ("AT", "/at"), ("BY", "/changed_by"), ("NOTE", "/note")], &items)
+        }
+        CardCommand::Diff(args) => diff(&args, admin).await,
+        CardCommand::Verify(args) => card_verify::run(args).await,
+    }
+}
+
+async fn import(args: ImportArgs, admin: &AdminArgs) -> anyhow::Result<()> {
+    let settings: Value = match &args.file {
+        Some(path) => serde_saphyr::from_str(&std::fs::read_to_string(path)?)
+            .with_context(|| format!("{} is neither JSON nor YAML", path.display()))?,
+        None => json!({}),
+    };
+    let body = json!({
+        "url": args.url, "name": args.name, "dialect": args.dialect, "use_address": args.use_address,
+        "settings": settings,
+    });
+    let imported = admin.connect()?.post(&format!("/tenants/{}/cards/import", args.place.tenant), &body).await?;
+    if admin.json {
+        return output::json(&imported);
+    }
+    let report = &imported["import"];
+    output::line(&format!("card read from {}", report["card_url"].as_str().unwrap_or_default()))?;
+    output::table(
+        &[("INTERFACE", "/url"), ("CARD SAYS", "/declared"), ("SPOKEN", "/dialect"), ("WHY", "/evidence")],
+        report["interfaces"].as_array().map(Vec::as_slice).unwrap_or_default(),
+    )?;
+    output::line(&format!("colon: {}", report["colon"].as_str().unwrap_or_default()))?;
+    for warning in report["warnings"].as_array().into_iter().flatten() {
+        output::line(&format!("warning: {}", warning.as_str().unwrap_or_default()))?;
+    }
+    resource::report(admin, &imported["card"], "registered")
+}
+
+async fn diff(args: &DiffArgs, admin: &AdminArgs) -> anyhow::Result<()> {
+    let history = admin.connect()?.get(&format!("{}/history?limit=100", path(&args.named))).await?;
+    let items = history["items"].as_array().cloned().unwrap_or_default();
+    let find = |wanted: Option<i64>, place: usize| match wanted {
+        Some(version) => items.iter().find(|item| item["version"].as_i64() == Some(version)),
+        None => items.get(place),
+    };
+    let (Some(old), Some(new)) = (find(args.from, 1), find(args.to, 0)) else {
+        bail!("there are no two such versions; see `chancery card history {}`", args.named.name);
+    };
+    let mut lines = Vec::new();
+    compare(&old["spec"], &new["spec"], "", &mut lines);
+    output::line(&format!("version {} → {}", old["version"], new["version"]))?;
+    lines.iter().try_for_each(|line| output::line(line))
+}
+
+/// One line for each member that differs: its pointer, the old value, the new one.
+fn compare(old: &Value, new: &Value, path: &str, lines: &mut Vec<String>) {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            let keys: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            for key in keys {
+                let member = |object: &serde_json::Map<String, Value>| object.get(key).cloned().unwrap_or_default();
+                compare(&member(old), &member(new), &format!("{path}/{key}"), lines);
+            }
+        }
+        (old, new) if old == new => {}
+        (old, new) => lines.push(format!("{path}: {old} → {new}")),
+    }
+}
+
+fn path(named: &Named) -> String {
+    format!("/tenants/{}/cards/{}", named.place.tenant, named.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_names_only_what_changed() {
+        let mut lines = Vec::new();
+        compare(&json!({"a": 1, "b": {"c": "x"}}), &json!({"a": 1, "b": {"c": "y", "d": true}}), "", &mut lines);
+        assert_eq!(lines, ["/b/c: \"x\" → \"y\"", "/b/d: null → true"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! `chancery key …`: make (shown once), list, revoke.
+
+use crate::cli::api::AdminArgs;
+use crate::cli::output;
+use crate::cli::resource::InTenant;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+/// Commands on keys.
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// List them, without the keys themselves.
+    List(InTenant),
+    /// Make one and print it, this once.
+    Create(CreateArgs),
+    /// Revoke one; it stops working everywhere within seconds.
+    Revoke(RevokeArgs),
+}
+
+/// Arguments of `create`.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// The principal that it proves.
+    #[arg(long)]
+    principal: String,
+    /// Where.
+    #[command(flatten)]
+    place: InTenant,
+    /// For people.
+    #[arg(long, default_value = "")]
+    label: String,
+    /// When it stops working (RFC 3339).
+    #[arg(long)]
+    expires_at: Option<String>,
+}
+
+/// Arguments of `revoke`.
+#[derive(Debug, Args)]
+pub struct RevokeArgs {
+    /// The key's id (`key-…`).
+    id: String,
+    /// Where.
+    #[command(flatten)]
+    place: InTenant,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The admin API refused.
+pub async fn run(command: KeyCommand, admin: &AdminArgs) -> anyhow::Result<()> {
+    let api = admin.connect()?;
+    match command {
+        KeyCommand::List(place) => {
+            let items = api.list(&format!("/tenants/{}/keys", place.tenant)).await?;
+            if admin.json {
+                return output::json(&Value::Array(items));
+            }
+            let columns = [
+                ("ID", "/id"),
+                ("PRINCIPAL", "/principal"),
+                ("LABEL", "/label"),
+                ("KEY", "/hint"),
+                ("EXPIRES", "/expires_at"),
+                ("REVOKED", "/revoked_at"),
+                ("LAST USED", "/last_used_at"),
+            ];
+            output::table(&columns, &items)
+        }
+        KeyCommand::Create(args) => {
+            let body = json!({"principal": args.principal, "label": args.label, "expires_at": args.expires_at});
+            let made = api.post(&format!("/tenants/{}/keys", args.place.tenant), &body).await?;
+            if admin.json {
+                return output::json(&made);
+            }
+            output::line(made["key"].as_str().unwrap_or_default())
+        }
+        KeyCommand::Revoke(args) => {
+            api.delete(&format!("/tenants/{}/keys/{}", args.place.tenant, args.id)).await?;
+            output::line(&format!("revoked {}", args.id))
+        }
+    }
+}
