@@ -51,11 +51,7 @@ impl AdminArgs {
                  (`chancery demo` writes it to demo-data/demo.env, `serve` to [admin] token_file)"
             ),
         };
-        Ok(AdminApi {
-            client: reqwest::Client::builder().no_proxy().build()?,
-            base: format!("{}/api/v1", self.admin_url.trim_end_matches('/')),
-            token,
-        })
+        AdminApi::new(&self.admin_url, token)
     }
 }
 
@@ -69,6 +65,15 @@ pub struct Answer {
 }
 
 impl AdminApi {
+    /// A client of the admin listener at `url`.
+    ///
+    /// # Errors
+    /// The machine's TLS set-up is broken.
+    pub fn new(url: &str, token: SecretString) -> anyhow::Result<Self> {
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        Ok(Self { client, base: format!("{}/api/v1", url.trim_end_matches('/')), token })
+    }
+
     /// One request below `/api/v1`; `revision` becomes `If-Match`.
     ///
     /// # Errors
