@@ -4,6 +4,7 @@
 //! document means the same to the administrator, to the gateway and to those who verify a card.
 
 use super::error::{ApiError, FieldProblem};
+use crate::registry::document::Problem;
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequest, Request};
 use serde::de::DeserializeOwned;
@@ -57,13 +58,10 @@ pub fn value(bytes: &[u8]) -> Result<serde_json::Value, ApiError> {
     serde_json::from_slice(bytes).map_err(|_| ApiError::internal())
 }
 
-/// Collects problems under a path.
-pub fn under(path: &str, problems: impl IntoIterator<Item = (String, String)>) -> Vec<FieldProblem> {
+/// Problems of a document that was sent as the member `path`.
+pub fn under(path: &str, problems: impl IntoIterator<Item = Problem>) -> Vec<FieldProblem> {
     problems
         .into_iter()
-        .map(|(inner, problem)| FieldProblem {
-            path: if inner.is_empty() { path.to_owned() } else { format!("{path}.{inner}") },
-            problem,
-        })
+        .map(|one| FieldProblem { path: format!("{path}{}", one.path.replace('/', ".")), problem: one.problem })
         .collect()
 }

@@ -12,7 +12,8 @@ use super::resource::{
     Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
     tenant_id,
 };
-use crate::registry::compile;
+use crate::registry::document::Problem;
+use crate::registry::settings::CardSettings;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use http::StatusCode;
@@ -114,11 +115,11 @@ pub async fn make(
     check_name(name)?;
     let owner = existing_tenant(&admin.store, tenant).await?;
     let parts = take_apart(spec)?;
-    check(admin, &owner, name, &parts).await?;
+    check(admin, &owner, &parts).await?;
     let now = admin.clock.now();
     let id = new_id("card-", now)?;
     let sealed_credential = match &parts.credential {
-        Sent::Replace(document) => Some(credential::seal(admin, tenant, &id, document)?),
+        Sent::Replace(new) => Some(credential::seal(admin, tenant, &id, &origins(&parts.settings)?, new)?),
         Sent::Keep | Sent::Remove => None,
     };
     let new = NewCard {
@@ -160,8 +161,9 @@ pub async fn update(
 ) -> Result<Json<CardResource>, ApiError> {
     let owner = tenant_id(&tenant)?;
     let spec = tree.get("spec").ok_or_else(|| ApiError::invalid_field("spec", "is missing"))?;
-    let parts = take_apart(spec)?;
+    let mut parts = take_apart(spec)?;
     let before = row(&admin, &owner, &name).await?;
+    parts.settings = keep_settled_colon(&before.settings, parts.settings)?;
     let stays = before.sealed_credential.is_some() && matches!(parts.credential, Sent::Keep);
     if stays && origins(&before.settings)? != origins(&parts.settings)? {
         return Err(ApiError::invalid_field(
@@ -170,7 +172,7 @@ pub async fn update(
              the new server, or {\"type\":\"none\"}",
         ));
     }
-    check(&admin, &owner, &name, &parts).await?;
+    check(&admin, &owner, &parts).await?;
     let now = admin.clock.now();
     let edit = CardEdit {
         document: parts.document,
@@ -182,7 +184,9 @@ pub async fn update(
     let sealed = match &parts.credential {
         Sent::Keep => before.sealed_credential.clone(),
         Sent::Remove => None,
-        Sent::Replace(document) => Some(credential::seal(&admin, &tenant, &before.id, document)?),
+        Sent::Replace(new) => {
+            Some(credential::seal(&admin, &tenant, &before.id, &origins(&parts.settings)?, new)?)
+        }
     };
     // A credential must never be sent to a server it was not made for: take it away first, give it back last.
     let mut at = expected;
@@ -245,7 +249,9 @@ pub async fn set_credential(
     let sealed = match credential::read(Some(&typed))? {
         Sent::Keep => return Ok(Json(one(&admin, &owner, &name).await?)),
         Sent::Remove => None,
-        Sent::Replace(document) => Some(credential::seal(&admin, &tenant, &before.id, &document)?),
+        Sent::Replace(new) => {
+            Some(credential::seal(&admin, &tenant, &before.id, &origins(&before.settings)?, &new)?)
+        }
     };
     admin.store.set_card_credential(&owner, &name, expected, sealed.as_deref(), admin.clock.now()).await?;
     admin.changed.notify_one();
@@ -339,9 +345,13 @@ fn take_apart(spec: &Tree) -> Result<Parts, ApiError> {
     let credential = credential.map(|tree| value(&json::write(&tree))).transpose()?;
     let trust_tier =
         if document.contains("signatures") { TrustTier::Signed } else { TrustTier::Unsigned };
+    let document = json::write(&Tree::Object(document));
+    let settings = CardSettings::read(&json::write(&Tree::Object(settings)))
+        .and_then(|settings| settings.to_stored(&document))
+        .map_err(|problems| ApiError::invalid(super::body::under("spec", problems)))?;
     Ok(Parts {
-        document: json::write(&Tree::Object(document)),
-        settings: json::write(&Tree::Object(settings)),
+        document,
+        settings,
         state,
         credential: credential::read(credential.as_ref())?,
         trust_tier,
@@ -349,33 +359,41 @@ fn take_apart(spec: &Tree) -> Result<Parts, ApiError> {
 }
 
 /// Every problem of a card, before anything is saved.
-async fn check(admin: &Shared, tenant: &TenantId, name: &str, parts: &Parts) -> Result<(), ApiError> {
-    let rows = admin.store.load_tenant(tenant).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
-    let mut problems = admin.compiler.check_card(&rows, name, &parts.settings, &parts.document);
+async fn check(admin: &Shared, tenant: &TenantId, parts: &Parts) -> Result<(), ApiError> {
+    let policies = admin.store.load_tenant(tenant).await?.map(|rows| rows.policies).unwrap_or_default();
+    let names: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
+    let mut problems = admin.compiler.check_card(&parts.settings, &parts.document, &names);
     for origin in origins(&parts.settings).unwrap_or_default() {
         if let Err(denied) = admin.agents.rules().judge_url(&origin) {
-            problems.push((String::from("upstream.interfaces"), format!("{origin}: {denied}")));
+            problems.push(Problem::new("/upstream/interfaces", format!("{origin}: {denied}")));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }
 }
 
-/// The servers that a card's settings name.
+/// What the probe found out about the colon holds as long as the agent stays where it is.
+fn keep_settled_colon(before: &[u8], after: Vec<u8>) -> Result<Vec<u8>, ApiError> {
+    let (before, mut settings) = (value(before)?, value(&after)?);
+    let unmoved = before["upstream"]["interfaces"] == settings["upstream"]["interfaces"];
+    let settled = &before["upstream"]["settled_colon"];
+    if unmoved && settled.is_string() && settings["upstream"]["settled_colon"].is_null() {
+        settings["upstream"]["settled_colon"] = settled.clone();
+    }
+    serde_json::to_vec(&settings).map_err(|_| ApiError::internal())
+}
+
+/// The servers that a card's settings name: `scheme://host:port`, as credentials are bound.
 fn origins(settings: &[u8]) -> Result<Vec<String>, ApiError> {
     let settings = value(settings)?;
     let interfaces = settings["upstream"]["interfaces"].as_array().cloned().unwrap_or_default();
     let mut origins: Vec<String> = interfaces
         .iter()
         .filter_map(|interface| url::Url::parse(interface["url"].as_str()?).ok())
-        .map(|url| url.origin().ascii_serialization())
+        .filter_map(|url| Some(format!("{}://{}:{}", url.scheme(), url.host_str()?, url.port_or_known_default()?)))
         .collect();
     origins.sort();
     origins.dedup();
     Ok(origins)
-}
-
-fn unpublishable(problems: Vec<(String, String)>) -> ApiError {
-    ApiError::refused("unpublishable", "this card can't be published as it is").with_fields(super::body::under("card", problems))
 }
 
 fn facts(row: CardRow) -> CardFacts {

@@ -1,10 +1,10 @@
 //! The gateway's credential towards an agent: written, sealed, never shown again.
 //!
-//! Stored as `{"type":…,…}` sealed for its card; bound to the origin of the card's upstream, so a card that moves
-//! elsewhere loses it (threat T-CARD-6).
+//! Bound to the origin of the card's upstream, so that a card that moves elsewhere can't take it along (T-CARD-6).
 
 use super::Shared;
 use super::error::ApiError;
+use crate::registry::settings::NewCredential;
 use crate::seal::Place;
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ pub enum Sent {
     Keep,
     /// `{"type":"none"}`: what is there goes.
     Remove,
-    /// A new one; the document that will be sealed.
-    Replace(zeroize::Zeroizing<Vec<u8>>),
+    /// A new one.
+    Replace(NewCredential),
 }
 
 /// Reads what was sent as `upstream.credential`.
@@ -24,46 +24,62 @@ pub enum Sent {
 /// 400 that names the member.
 pub fn read(value: Option<&Value>) -> Result<Sent, ApiError> {
     let Some(value) = value else { return Ok(Sent::Keep) };
-    let wrong = |problem: String| Err(ApiError::invalid_field("spec.upstream.credential", problem));
     let wanted: &[&str] = match value["type"].as_str() {
         Some("none") => return Ok(Sent::Remove),
         Some("bearer") => &["token"],
         Some("header") => &["name", "value"],
         Some("basic") => &["user", "password"],
-        Some(other) => return wrong(format!("type {other:?} is unknown; use none, bearer, header or basic")),
-        None => return wrong(String::from("needs a type: none, bearer, header or basic")),
+        Some(other) => return Err(wrong(format!("type {other:?} is unknown; use none, bearer, header or basic"))),
+        None => return Err(wrong("needs a type: none, bearer, header or basic")),
     };
-    let members = value.as_object().into_iter().flatten();
     // What a read shows ({"type":"bearer"} alone) means: as it was.
-    if value.as_object().is_some_and(|object| object.len() == 1) {
+    if value.as_object().is_some_and(|members| members.len() == 1) {
         return Ok(Sent::Keep);
     }
-    for (key, _) in members {
+    for (key, _) in value.as_object().into_iter().flatten() {
         if key != "type" && !wanted.contains(&key.as_str()) {
-            return wrong(format!("has an unknown member {key:?}; it takes type, {}", wanted.join(", ")));
+            return Err(wrong(format!("has an unknown member {key:?}; it takes type, {}", wanted.join(", "))));
         }
     }
-    for key in wanted {
-        match value[*key].as_str() {
-            None | Some("") => return wrong(format!("needs a member {key:?}, a text that is not empty")),
-            Some(text) if !text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) => {
-                return wrong(format!("{key:?} must be printable ASCII"));
-            }
-            Some(_) => {}
-        }
-    }
-    if value["type"] == "header" && http::HeaderName::try_from(value["name"].as_str().unwrap_or_default()).is_err() {
-        return wrong(String::from("name is no header name"));
-    }
-    Ok(Sent::Replace(serde_json::to_vec(value).map_err(|_| ApiError::internal())?.into()))
+    let new = match wanted {
+        ["token"] => NewCredential::Bearer { token: member(value, "token")?.into() },
+        ["name", "value"] => NewCredential::Header {
+            name: http::HeaderName::try_from(member(value, "name")?).map_err(|_| wrong("name is no header name"))?,
+            value: member(value, "value")?.into(),
+        },
+        _ => NewCredential::Basic { user: member(value, "user")?, password: member(value, "password")?.into() },
+    };
+    Ok(Sent::Replace(new))
 }
 
-/// Seals a credential for its card.
+/// A text that can stand in a header.
+fn member(value: &Value, key: &str) -> Result<String, ApiError> {
+    match value[key].as_str() {
+        None | Some("") => Err(wrong(format!("needs a member {key:?}, a text that is not empty"))),
+        Some(text) if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) => Ok(text.to_owned()),
+        Some(_) => Err(wrong(format!("{key:?} must be printable ASCII"))),
+    }
+}
+
+fn wrong(problem: impl Into<String>) -> ApiError {
+    ApiError::invalid_field("spec.upstream.credential", problem)
+}
+
+/// Seals a credential for its card and the one origin that it may be sent to.
 ///
 /// # Errors
-/// 500 when it can't be sealed.
-pub fn seal(admin: &Shared, tenant: &str, card_id: &str, document: &[u8]) -> Result<Vec<u8>, ApiError> {
-    admin.seal.seal(Place::card_credential(tenant, card_id), document).map_err(|_| ApiError::internal())
+/// 400 when the card has interfaces on several servers; 500 when it can't be sealed.
+pub fn seal(
+    admin: &Shared,
+    tenant: &str,
+    card_id: &str,
+    origins: &[String],
+    credential: &NewCredential,
+) -> Result<Vec<u8>, ApiError> {
+    let [origin] = origins else {
+        return Err(wrong("a card with a credential has all its interfaces on one server"));
+    };
+    credential.seal(&admin.seal, tenant, card_id, origin).map_err(|_| ApiError::internal())
 }
 
 /// What may be shown of a sealed credential: its type.
@@ -72,7 +88,7 @@ pub fn shown(admin: &Shared, tenant: &str, card_id: &str, sealed: Option<&[u8]>)
     let opened = admin.seal.open(Place::card_credential(tenant, card_id), sealed).ok();
     let kind = opened
         .and_then(|document| serde_json::from_slice::<Value>(&document).ok())
-        .and_then(|document| document["type"].as_str().map(str::to_owned))
+        .and_then(|document| document["kind"].as_str().map(str::to_owned))
         .unwrap_or_else(|| String::from("unreadable"));
     json!({"type": kind})
 }

@@ -7,7 +7,6 @@ use super::resource::{
     Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
     tenant_id,
 };
-use crate::registry::compile;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use http::StatusCode;
@@ -87,7 +86,7 @@ pub async fn create(
 ) -> Result<(StatusCode, Json<GrantResource>), ApiError> {
     check_name(&typed.name)?;
     let id = existing_tenant(&admin.store, &tenant).await?;
-    let document = check(&typed.spec)?;
+    let document = check(&admin, &typed.spec)?;
     let principal = admin.store.principal(&id, &typed.spec.principal).await?.ok_or_else(|| {
         ApiError::invalid_field("spec.principal", format!("there is no principal {:?} in this tenant", typed.spec.principal))
     })?;
@@ -125,7 +124,7 @@ pub async fn update(
     if before.spec.principal != typed.spec.principal {
         return Err(ApiError::invalid_field("spec.principal", "whom a grant is for never changes; make another one"));
     }
-    let document = check(&typed.spec)?;
+    let document = check(&admin, &typed.spec)?;
     admin.store.update_grant(&tenant_id(&tenant)?, &name, expected, &document, admin.clock.now()).await?;
     admin.changed.notify_one();
     read(State(admin), Path((tenant, name))).await
@@ -146,12 +145,12 @@ pub async fn delete(
 }
 
 /// The document to store, after the registry's own compile step has read it.
-fn check(spec: &GrantSpec) -> Result<Vec<u8>, ApiError> {
+fn check(admin: &Shared, spec: &GrantSpec) -> Result<Vec<u8>, ApiError> {
     let stored =
         Stored { cards: spec.cards.clone(), operations: spec.operations.clone(), limits: spec.limits };
     let document = serde_json::to_vec(&stored).map_err(|_| ApiError::internal())?;
-    compile::check_grant(&document).map_err(|problems| ApiError::invalid(super::body::under("spec", problems)))?;
-    Ok(document)
+    let problems = admin.compiler.check_grant(&document);
+    if problems.is_empty() { Ok(document) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }
 }
 
 async fn principal_name(admin: &Shared, tenant: &TenantId, row: &GrantRow) -> Result<String, ApiError> {

@@ -30,6 +30,7 @@ mod signing_keys;
 mod tenants;
 
 use crate::clock::Clock;
+use crate::registry::compile::Compiler;
 use crate::seal::Seal;
 use std::sync::Arc;
 use store::Store;
@@ -45,6 +46,8 @@ pub struct Admin {
     pub clock: Clock,
     /// Opens and closes sealed columns.
     pub seal: Arc<Seal>,
+    /// Checks documents as the request path will read them.
+    pub compiler: Arc<Compiler>,
     /// Fetches cards from agents and probes them, within the egress rules.
     pub agents: egress::Client,
     /// SHA-256 of the admin token.

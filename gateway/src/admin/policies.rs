@@ -8,7 +8,6 @@ use super::resource::{
     Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
     tenant_id,
 };
-use crate::registry::compile;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use http::StatusCode;
@@ -43,7 +42,7 @@ pub async fn create(
     let id = existing_tenant(&admin.store, &tenant).await?;
     let new = NewPolicy {
         id: new_id("pol-", admin.clock.now())?,
-        document: check(&typed.name, &tree)?,
+        document: check(&admin, &tenant, &typed.name, &tree)?,
         name: typed.name,
         changed_by: String::from("admin"),
         note: String::new(),
@@ -76,7 +75,7 @@ pub async fn update(
     Document { tree, .. }: Document<Update<serde_json::Value>>,
 ) -> Result<Json<PolicyResource>, ApiError> {
     let edit =
-        PolicyEdit { document: check(&name, &tree)?, changed_by: String::from("admin"), note: String::new() };
+        PolicyEdit { document: check(&admin, &tenant, &name, &tree)?, changed_by: String::from("admin"), note: String::new() };
     admin.store.update_policy(&tenant_id(&tenant)?, &name, expected, &edit, admin.clock.now()).await?;
     admin.changed.notify_one();
     read(State(admin), Path((tenant, name))).await
@@ -148,12 +147,11 @@ async fn users(admin: &Shared, tenant: &store::TenantId, name: &str) -> Result<V
 }
 
 /// The document to store, after the guard itself has compiled it.
-fn check(name: &str, tree: &Tree) -> Result<Vec<u8>, ApiError> {
+fn check(admin: &Shared, tenant: &str, name: &str, tree: &Tree) -> Result<Vec<u8>, ApiError> {
     let Some(spec) = tree.get("spec") else { return Err(ApiError::invalid_field("spec", "is missing")) };
     let document = json::write(spec);
-    compile::check_policy(name, &document)
-        .map_err(|problems| ApiError::invalid(super::body::under("spec", problems)))?;
-    Ok(document)
+    let problems = admin.compiler.check_policy(tenant, name, &document);
+    if problems.is_empty() { Ok(document) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }
 }
 
 fn show(row: PolicyRow) -> Result<PolicyResource, ApiError> {

@@ -5,6 +5,7 @@ use super::body::Document;
 use super::error::ApiError;
 use super::resource::{Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, rfc3339, tenant_id};
 use super::signing_keys;
+use crate::registry::document::Problem;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use http::StatusCode;
@@ -128,13 +129,13 @@ async fn check_references(admin: &Shared, tenant: &store::TenantId, spec: &Tenan
         if let Some(policy) = policy
             && admin.store.policy(tenant, policy).await?.is_none()
         {
-            problems.push((path.to_owned(), format!("there is no policy {policy:?} in this tenant")));
+            problems.push(Problem::new(format!("/{path}"), format!("there is no policy {policy:?} in this tenant")));
         }
     }
     if let Some(card) = &spec.default_card
         && admin.store.card(tenant, card).await?.is_none()
     {
-        problems.push((String::from("default_card"), format!("there is no card {card:?} in this tenant")));
+        problems.push(Problem::new("/default_card", format!("there is no card {card:?} in this tenant")));
     }
     if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }
 }

@@ -32,7 +32,7 @@ pub struct ImportSpec {
     /// The card's name here; from the agent's name if absent.
     #[serde(default)]
     pub name: Option<String>,
-    /// Speak this dialect at `url` (`J1`, `R1`, `J3`, `path_rpc`) instead of asking the agent.
+    /// Speak this dialect at `url` (`v10_jsonrpc`, `v10_http_json`, `v03_jsonrpc`, `path_rpc`) instead of asking the agent.
     #[serde(default)]
     pub dialect: Option<String>,
     /// Use `url`'s own scheme, host and port with the paths that the card names, for agents that publish an address
@@ -299,7 +299,10 @@ fn spec(
             Colon::Percent => "percent",
             Colon::Literal => "literal",
         };
-        upstream.entry("colon").or_insert_with(|| word.into());
+        upstream.entry("settled_colon").or_insert_with(|| word.into());
+    }
+    if usable.iter().any(|one| one.dialect == Dialect::PathRpc) {
+        upstream.entry("dialect").or_insert_with(|| Dialect::PathRpc.name().into());
     }
     let bytes = serde_json::to_vec(&spec).map_err(|_| ApiError::internal())?;
     let mut tree = json::read(&bytes, &json::Limits::default()).map_err(|_| ApiError::internal())?;
@@ -313,8 +316,7 @@ fn interface_setting(usable: &Usable) -> Value {
     let (binding, version) = match usable.dialect {
         Dialect::J1 => ("JSONRPC", "1.0"),
         Dialect::R1 => ("HTTP+JSON", "1.0"),
-        Dialect::J3 => ("JSONRPC", "0.3"),
-        Dialect::PathRpc => ("path_rpc", "0.3"),
+        Dialect::J3 | Dialect::PathRpc => ("JSONRPC", "0.3"),
     };
     let mut setting = json!({"url": usable.url, "binding": binding, "version": version});
     if let Some(tenant) = &usable.tenant {
