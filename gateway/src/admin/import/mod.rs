@@ -1,10 +1,9 @@
 //! `POST …/cards/import`: register a running agent from its address.
 //!
-//! Reads the agent's card (`find`), asks each interface what it really speaks (`probe`), and gives a card with settings
+//! Reads the agent's card (crate `a2a-client` knows every place where one may be), asks each interface what it really speaks (`probe`), and gives a card with settings
 //! that say so, plus a report of what was found and why. Refuses a card that points away from the address it was
 //! fetched from: that is how a credential would leave for somebody else's server.
 
-mod find;
 mod probe;
 
 use super::body::Document;
@@ -14,9 +13,9 @@ use super::{Shared, cards};
 use a2a::Dialect;
 use a2a::dialect::Colon;
 use a2a::rewrite::{self, Interface};
+use a2a_client::{Credential, Found, ResolveError, resolve};
 use axum::Json;
 use axum::extract::{Path, State};
-use find::{Attempt, Found};
 use http::StatusCode;
 use probe::Speaks;
 use serde::{Deserialize, Serialize};
@@ -42,6 +41,15 @@ pub struct ImportSpec {
     /// Settings of the card as in a card's spec (state, visibility, policy, upstream.credential, …).
     #[serde(default)]
     pub settings: serde_json::Map<String, Value>,
+}
+
+/// A place where a card may be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Attempt {
+    /// The address.
+    pub url: String,
+    /// What came of it.
+    pub result: String,
 }
 
 /// What was found and why it was set up so.
@@ -98,13 +106,13 @@ pub async fn import(
     Document { typed, .. }: Document<ImportSpec>,
 ) -> Result<(StatusCode, Json<Imported>), ApiError> {
     let origin = origin(&admin, &typed.url)?;
-    let found = find::find(&admin.agents, &typed.url).await.map_err(|none| not_found(&none.attempts))?;
+    let found = resolve(&admin.agents, &typed.url, &Credential::None).await.map_err(not_found)?;
     let mut report = ImportReport {
-        card_url: found.url.clone(),
-        attempts: found.attempts.clone(),
+        card_url: found.url.to_string(),
+        attempts: attempts(&found),
         interfaces: Vec::new(),
         colon: String::from("not needed: no interface has its operations in the path"),
-        warnings: found.warnings.clone(),
+        warnings: found.also.iter().map(|other| another_card(other)).collect(),
     };
     let (usable, colon) = interfaces(&admin, &typed, &origin, &found, &mut report).await?;
     let name = typed.name.clone().unwrap_or_else(|| name_from(found.card.str("name").unwrap_or_default()));
@@ -121,13 +129,26 @@ fn origin(admin: &Shared, url: &str) -> Result<String, ApiError> {
     })
 }
 
-fn not_found(attempts: &[Attempt]) -> ApiError {
-    let fields = attempts
-        .iter()
-        .map(|attempt| FieldProblem { path: attempt.url.clone(), problem: attempt.result.clone() })
-        .collect();
+fn not_found(error: ResolveError) -> ApiError {
+    let fields = match error {
+        ResolveError::BadUrl | ResolveError::Credential(_) => return ApiError::invalid_field("url", error.to_string()),
+        ResolveError::NoCard(tried) => {
+            tried.into_iter().map(|one| FieldProblem { path: one.url, problem: one.problem.to_string() }).collect()
+        }
+    };
     ApiError::refused("no_card_found", "no agent card was found; give the card's own URL, or register it from a file")
         .with_fields(fields)
+}
+
+/// Every place that was asked, in order.
+fn attempts(found: &Found) -> Vec<Attempt> {
+    let tried = found.tried.iter().map(|one| Attempt { url: one.url.clone(), result: one.problem.to_string() });
+    tried.chain([Attempt { url: found.url.to_string(), result: String::from("a card") }]).collect()
+}
+
+fn another_card(other: &Found) -> String {
+    let name = other.card.str("name").unwrap_or_default();
+    format!("{} serves another card, named {name:?}; the one nearest to the address was taken", other.url)
 }
 
 /// Every interface that is spoken, preferred first, and how the colon is spelled.
@@ -145,7 +166,7 @@ async fn interfaces(
     let mut usable = Vec::new();
     let mut foreign = Vec::new();
     for interface in declared {
-        match resolve(admin, &interface.url, &found.url, origin, spec.use_address) {
+        match at_origin(admin, &interface.url, &found.url, origin, spec.use_address) {
             Ok(url) => usable.extend(examine(admin, spec, &interface, url, report).await?),
             Err(problem) => foreign.push(FieldProblem { path: interface.url.clone(), problem }),
         }
@@ -191,10 +212,14 @@ fn declared_by_hand(spec: &ImportSpec, found: &Found) -> Interface {
 }
 
 /// The interface's absolute URL, if it lies at the registered origin.
-fn resolve(admin: &Shared, url: &str, card_url: &str, origin: &str, use_address: bool) -> Result<String, String> {
-    let absolute = url::Url::parse(card_url)
-        .and_then(|base| base.join(url))
-        .map_err(|_| String::from("is no URL"))?;
+fn at_origin(
+    admin: &Shared,
+    url: &str,
+    card_url: &url::Url,
+    origin: &str,
+    use_address: bool,
+) -> Result<String, String> {
+    let absolute = card_url.join(url).map_err(|_| String::from("is no URL"))?;
     let path = absolute.path().trim_end_matches('/');
     if use_address {
         return Ok(format!("{origin}{path}"));
