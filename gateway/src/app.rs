@@ -14,6 +14,7 @@ use secrecy::ExposeSecret as _;
 use store::{Pools, Store};
 use tokio::net::TcpListener;
 
+use crate::admin::access::{self, TokenError, TokenHash};
 use crate::audit::{self, Audit, Shipper, Sink};
 use crate::clock::Clock;
 use crate::config::{OnFull, Settings};
@@ -59,11 +60,16 @@ pub struct App {
     pub fetch: Client,
     /// Signed cards.
     pub discovery: Discovery,
+    /// What proves an administrator.
+    pub admin_token: Option<TokenHash>,
 }
 
 /// Why the gateway did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// The admin token.
+    #[error("the admin token can't be used")]
+    AdminToken(#[source] TokenError),
     /// The audit spool.
     #[error("records can't be kept, and nothing is served without")]
     Audit(#[source] audit::StartError),
@@ -117,6 +123,7 @@ impl App {
             metrics.relaxed.with_label_values(&[option]).set(1);
         }
         let tasks = Tasks::new();
+        let admin_token = access::token(settings.admin.token_file.as_deref()).map_err(StartError::AdminToken)?;
         let seal = Arc::new(Seal::new(&settings.secrets).map_err(StartError::Seal)?);
         let store = open_store(&settings).await?;
         let compiler = Arc::new(Compiler::new(&settings, Arc::clone(&seal)));
@@ -151,6 +158,7 @@ impl App {
             upstream,
             fetch,
             discovery,
+            admin_token,
         });
         Ok(Bound { app, shipper, public, admin })
     }
@@ -204,7 +212,7 @@ fn spawn_public(app: &Arc<App>, socket: TcpListener) {
 
 fn spawn_admin(app: &Arc<App>, socket: TcpListener) {
     let shared = Arc::clone(app);
-    let router = crate::admin::router(Arc::clone(app));
+    let router = crate::admin::router(app);
     let answer = move |peer, request| dispatch::admin(Arc::clone(&shared), router.clone(), peer, request);
     app.tasks.spawn("admin listener", acceptor(app, "admin").run(socket, answer));
 }

@@ -1,5 +1,7 @@
 //! Searching the audit trail. Records hold facts, never message text.
 
+#![expect(unused_qualifications, reason = "written by the macro that describes the handlers")]
+
 use super::Shared;
 use super::body::value;
 use super::error::ApiError;
@@ -15,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 /// Which records.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct AuditQuery {
+pub(super) struct AuditQuery {
     /// Whose.
     pub tenant: String,
     /// Begun at or after (RFC 3339).
@@ -42,7 +44,7 @@ pub struct AuditQuery {
 
 /// One exchange.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct RecordView {
+pub(super) struct RecordView {
     /// `{writer}-{sequence}`
     pub id: String,
     /// Whose exchange.
@@ -77,7 +79,7 @@ pub struct RecordView {
 
 /// A page of records, newest first.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Records {
+pub(super) struct Records {
     /// Newest first.
     pub items: Vec<RecordView>,
     /// Send it as `cursor` for older ones; absent on the last page.
@@ -88,7 +90,7 @@ pub struct Records {
 /// Which sums of early refusals.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct SummaryQuery {
+pub(super) struct SummaryQuery {
     /// Whose.
     pub tenant: String,
     /// Windows that began at or after (RFC 3339).
@@ -101,7 +103,7 @@ pub struct SummaryQuery {
 
 /// Refusals before a principal was proven, counted over a window.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct SummaryView {
+pub(super) struct SummaryView {
     /// Why refused.
     pub reason: String,
     /// From where.
@@ -114,7 +116,7 @@ pub struct SummaryView {
 
 /// Sums, newest first.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Summaries {
+pub(super) struct Summaries {
     /// Newest first.
     pub items: Vec<SummaryView>,
 }
@@ -122,7 +124,10 @@ pub struct Summaries {
 /// A tenant's records.
 #[utoipa::path(get, path = "/api/v1/audit", tag = "audit", params(AuditQuery),
     responses((status = 200, body = Records), (status = 400, body = ApiError), (status = 404, body = ApiError)))]
-pub async fn query(State(admin): State<Shared>, Query(query): Query<AuditQuery>) -> Result<Json<Records>, ApiError> {
+pub(super) async fn query(
+    State(admin): State<Shared>,
+    Query(query): Query<AuditQuery>,
+) -> Result<Json<Records>, ApiError> {
     let tenant = existing_tenant(&admin.store, &query.tenant).await?;
     let after = query.cursor.as_deref().map(read_cursor).transpose()?;
     let limit = query.limit.unwrap_or(50).clamp(1, 500);
@@ -146,7 +151,7 @@ pub async fn query(State(admin): State<Shared>, Query(query): Query<AuditQuery>)
 /// A tenant's sums of refusals before a principal was proven.
 #[utoipa::path(get, path = "/api/v1/audit/refusals", tag = "audit", params(SummaryQuery),
     responses((status = 200, body = Summaries), (status = 404, body = ApiError)))]
-pub async fn summaries(
+pub(super) async fn summaries(
     State(admin): State<Shared>,
     Query(query): Query<SummaryQuery>,
 ) -> Result<Json<Summaries>, ApiError> {

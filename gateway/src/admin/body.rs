@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 const LIMIT: usize = 2 << 20;
 
 /// A JSON document: its tree (digits and order kept) and its typed reading.
-pub struct Document<T> {
+pub(super) struct Document<T> {
     /// As it was sent.
     pub tree: json::Json,
     /// As it is understood.
@@ -31,7 +31,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Document<T> {
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<Document<T>, ApiError> {
-    let tree = json::read(bytes, &json::Limits::default()).map_err(|error| ApiError::invalid_field("", error.to_string()))?;
+    let tree =
+        json::read(bytes, &json::Limits::default()).map_err(|error| ApiError::invalid_field("", error.to_string()))?;
     let typed = typed(&tree)?;
     Ok(Document { tree, typed })
 }
@@ -40,12 +41,12 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<Document<T>, ApiError> {
 ///
 /// # Errors
 /// 400 that names the member that is unknown, missing or of the wrong type.
-pub fn typed<T: DeserializeOwned>(tree: &json::Json) -> Result<T, ApiError> {
+pub(super) fn typed<T: DeserializeOwned>(tree: &json::Json) -> Result<T, ApiError> {
     serde_json::from_slice(&json::write(tree)).map_err(|error| ApiError::invalid_field("", plain(&error)))
 }
 
 /// What serde says, without the position in our own re-written text.
-pub fn plain(error: &serde_json::Error) -> String {
+pub(super) fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
@@ -54,12 +55,12 @@ pub fn plain(error: &serde_json::Error) -> String {
 ///
 /// # Errors
 /// 500 when a stored document can't be read, which compile would have reported.
-pub fn value(bytes: &[u8]) -> Result<serde_json::Value, ApiError> {
+pub(super) fn value(bytes: &[u8]) -> Result<serde_json::Value, ApiError> {
     serde_json::from_slice(bytes).map_err(|_| ApiError::internal())
 }
 
 /// Problems of a document that was sent as the member `path`.
-pub fn under(path: &str, problems: impl IntoIterator<Item = Problem>) -> Vec<FieldProblem> {
+pub(super) fn under(path: &str, problems: impl IntoIterator<Item = Problem>) -> Vec<FieldProblem> {
     problems
         .into_iter()
         .map(|one| FieldProblem { path: format!("{path}{}", one.path.replace('/', ".")), problem: one.problem })

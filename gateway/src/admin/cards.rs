@@ -6,14 +6,16 @@
 use super::Shared;
 use super::body::{Document, value};
 use super::credential::{self, Sent};
-use super::error::ApiError;
+use super::error::{ApiError, FieldProblem};
 use super::history::{History, HistoryQuery, Version};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
     tenant_id,
 };
+use crate::discovery::publish::{self, PublishError};
+use crate::registry::Snapshot;
 use crate::registry::document::Problem;
-use crate::registry::settings::CardSettings;
+use crate::registry::settings::{self, CardSettings};
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use http::StatusCode;
@@ -24,12 +26,12 @@ use store::{CardEdit, CardFacts, CardRow, CardState, IfMatch, NewCard, TenantId,
 use utoipa::ToSchema;
 
 /// A card as the API shows it. In listings the spec has no document.
-pub type CardResource = Resource<Value>;
+pub(super) type CardResource = Resource<Value>;
 
 /// A card's life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum CardLife {
+pub(super) enum CardLife {
     /// Being written.
     Draft,
     /// Waiting for approval.
@@ -46,14 +48,14 @@ pub enum CardLife {
 /// What changes a card's life.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct StateEdit {
+pub(super) struct StateEdit {
     /// Its next state.
     pub state: CardLife,
 }
 
 /// A published, signed card and what our own verifier says of it.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Signed {
+pub(super) struct Signed {
     /// The document as it is served.
     pub card: Value,
     /// One line per signature: the key and the view that it covers.
@@ -62,7 +64,7 @@ pub struct Signed {
 
 /// One signature.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct SignedView {
+pub(super) struct SignedView {
     /// The key.
     pub kid: Option<String>,
     /// The view that it covers; absent when it does not verify.
@@ -81,7 +83,7 @@ struct Parts {
 /// The tenant's cards, without their documents.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/cards", tag = "cards",
     params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<CardResource>)))]
-pub async fn list(
+pub(super) async fn list(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Query(query): Query<PageQuery>,
@@ -95,7 +97,7 @@ pub async fn list(
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards", tag = "cards", params(("tenant" = String, Path)),
     request_body = Create<Value>,
     responses((status = 201, body = CardResource), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
-pub async fn create(
+pub(super) async fn create(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Document { typed, tree }: Document<Create<Value>>,
@@ -105,7 +107,7 @@ pub async fn create(
 }
 
 /// Makes a card from a spec: what `create` and `import` share.
-pub async fn make(
+pub(super) async fn make(
     admin: &Shared,
     tenant: &str,
     name: &str,
@@ -134,7 +136,7 @@ pub async fn make(
         note: note.to_owned(),
     };
     admin.store.create_card(&owner, &new, now).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     one(admin, &owner, name).await
 }
 
@@ -142,7 +144,7 @@ pub async fn make(
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/cards/{name}", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)),
     responses((status = 200, body = CardResource), (status = 404, body = ApiError)))]
-pub async fn read(
+pub(super) async fn read(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
 ) -> Result<Json<CardResource>, ApiError> {
@@ -153,7 +155,7 @@ pub async fn read(
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/cards/{name}", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<Value>,
     responses((status = 200, body = CardResource), (status = 412, body = ApiError)))]
-pub async fn update(
+pub(super) async fn update(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Expected(expected): Expected,
@@ -174,19 +176,17 @@ pub async fn update(
     }
     check(&admin, &owner, &parts).await?;
     let now = admin.clock.now();
+    let sealed = match &parts.credential {
+        Sent::Keep => before.sealed_credential.clone(),
+        Sent::Remove => None,
+        Sent::Replace(new) => Some(credential::seal(&admin, &tenant, &before.id, &origins(&parts.settings)?, new)?),
+    };
     let edit = CardEdit {
         document: parts.document,
         settings: parts.settings,
         trust_tier: parts.trust_tier,
         changed_by: String::from("admin"),
         note: String::new(),
-    };
-    let sealed = match &parts.credential {
-        Sent::Keep => before.sealed_credential.clone(),
-        Sent::Remove => None,
-        Sent::Replace(new) => {
-            Some(credential::seal(&admin, &tenant, &before.id, &origins(&parts.settings)?, new)?)
-        }
     };
     // A credential must never be sent to a server it was not made for: take it away first, give it back last.
     let mut at = expected;
@@ -200,7 +200,7 @@ pub async fn update(
     if before.state != stored_state(parts.state) {
         admin.store.set_card_state(&owner, &name, at, stored_state(parts.state), now).await?;
     }
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(Json(one(&admin, &owner, &name).await?))
 }
 
@@ -208,13 +208,13 @@ pub async fn update(
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/cards/{name}", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)),
     responses((status = 204), (status = 404, body = ApiError)))]
-pub async fn delete(
+pub(super) async fn delete(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Perhaps(expected): Perhaps,
 ) -> Result<StatusCode, ApiError> {
     admin.store.delete_card(&tenant_id(&tenant)?, &name, expected, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -222,7 +222,7 @@ pub async fn delete(
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards/{name}/state", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = StateEdit,
     responses((status = 200, body = CardResource), (status = 412, body = ApiError)))]
-pub async fn set_state(
+pub(super) async fn set_state(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Perhaps(expected): Perhaps,
@@ -230,7 +230,7 @@ pub async fn set_state(
 ) -> Result<Json<CardResource>, ApiError> {
     let owner = tenant_id(&tenant)?;
     admin.store.set_card_state(&owner, &name, expected, stored_state(typed.state), admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(Json(one(&admin, &owner, &name).await?))
 }
 
@@ -238,7 +238,7 @@ pub async fn set_state(
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/cards/{name}/credential", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Value,
     responses((status = 200, body = CardResource), (status = 400, body = ApiError)))]
-pub async fn set_credential(
+pub(super) async fn set_credential(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Perhaps(expected): Perhaps,
@@ -249,12 +249,10 @@ pub async fn set_credential(
     let sealed = match credential::read(Some(&typed))? {
         Sent::Keep => return Ok(Json(one(&admin, &owner, &name).await?)),
         Sent::Remove => None,
-        Sent::Replace(new) => {
-            Some(credential::seal(&admin, &tenant, &before.id, &origins(&before.settings)?, &new)?)
-        }
+        Sent::Replace(new) => Some(credential::seal(&admin, &tenant, &before.id, &origins(&before.settings)?, &new)?),
     };
     admin.store.set_card_credential(&owner, &name, expected, sealed.as_deref(), admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(Json(one(&admin, &owner, &name).await?))
 }
 
@@ -262,14 +260,17 @@ pub async fn set_credential(
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards/{name}/sign", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)),
     responses((status = 200, body = Signed), (status = 404, body = ApiError), (status = 422, body = ApiError)))]
-pub async fn sign(
+pub(super) async fn sign(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
 ) -> Result<Json<Signed>, ApiError> {
     let owner = tenant_id(&tenant)?;
     let row = row(&admin, &owner, &name).await?;
     let rows = admin.store.load_tenant(&owner).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
-    let signed = admin.compiler.signed_card(&rows, &row).map_err(unpublishable)?;
+    let world = admin.compiler.tenant(&rows, &Snapshot::default()).world;
+    let world = world.ok_or_else(|| ApiError::refused("tenant_suspended", "a suspended tenant serves no cards"))?;
+    let document = settings::read_card(&row.document).map_err(|_| ApiError::internal())?;
+    let signed = publish::signed(&document, &world, &name, (0, &admin.public_url)).map_err(unpublishable)?;
     let keys: Vec<_> = rows
         .signing_keys
         .iter()
@@ -280,10 +281,7 @@ pub async fn sign(
         .collect();
     let signatures = a2a::sign::verify(&signed, &keys)
         .into_iter()
-        .map(|verdict| SignedView {
-            kid: verdict.kid,
-            view: verdict.outcome.ok().map(|view| view.name().to_owned()),
-        })
+        .map(|verdict| SignedView { kid: verdict.kid, view: verdict.outcome.ok().map(|view| view.name().to_owned()) })
         .collect();
     Ok(Json(Signed { card: value(&json::write(&Tree::Object(signed)))?, signatures }))
 }
@@ -292,7 +290,7 @@ pub async fn sign(
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/cards/{name}/history", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path), HistoryQuery),
     responses((status = 200, body = History), (status = 404, body = ApiError)))]
-pub async fn history(
+pub(super) async fn history(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Query(query): Query<HistoryQuery>,
@@ -328,8 +326,7 @@ async fn one(admin: &Shared, tenant: &TenantId, name: &str) -> Result<CardResour
 /// Splits a spec into what goes into which column.
 fn take_apart(spec: &Tree) -> Result<Parts, ApiError> {
     let wrong = |path: &str, problem: &str| ApiError::invalid_field(path, problem);
-    let mut settings: Object =
-        spec.as_object().cloned().ok_or_else(|| wrong("spec", "must be an object"))?;
+    let mut settings: Object = spec.as_object().cloned().ok_or_else(|| wrong("spec", "must be an object"))?;
     let Some(Tree::Object(document)) = settings.remove("card") else {
         return Err(wrong("spec.card", "must be the agent card, an object"));
     };
@@ -343,19 +340,12 @@ fn take_apart(spec: &Tree) -> Result<Parts, ApiError> {
     settings.remove("version");
     let credential = settings.get_mut("upstream").and_then(Tree::as_object_mut).and_then(|up| up.remove("credential"));
     let credential = credential.map(|tree| value(&json::write(&tree))).transpose()?;
-    let trust_tier =
-        if document.contains("signatures") { TrustTier::Signed } else { TrustTier::Unsigned };
+    let trust_tier = if document.contains("signatures") { TrustTier::Signed } else { TrustTier::Unsigned };
     let document = json::write(&Tree::Object(document));
     let settings = CardSettings::read(&json::write(&Tree::Object(settings)))
         .and_then(|settings| settings.to_stored(&document))
         .map_err(|problems| ApiError::invalid(super::body::under("spec", problems)))?;
-    Ok(Parts {
-        document,
-        settings,
-        state,
-        credential: credential::read(credential.as_ref())?,
-        trust_tier,
-    })
+    Ok(Parts { document, settings, state, credential: credential::read(credential.as_ref())?, trust_tier })
 }
 
 /// Every problem of a card, before anything is saved.
@@ -394,6 +384,19 @@ fn origins(settings: &[u8]) -> Result<Vec<String>, ApiError> {
     origins.sort();
     origins.dedup();
     Ok(origins)
+}
+
+fn unpublishable(error: PublishError) -> ApiError {
+    let refused = ApiError::refused("unpublishable", error.to_string());
+    match error {
+        PublishError::Document(problems) => refused.with_fields(
+            problems
+                .into_iter()
+                .map(|one| FieldProblem { path: format!("card{}", one.path), problem: one.fault.to_string() })
+                .collect(),
+        ),
+        PublishError::NoSigner | PublishError::Sign(_) => refused,
+    }
 }
 
 fn facts(row: CardRow) -> CardFacts {

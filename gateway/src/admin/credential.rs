@@ -9,7 +9,7 @@ use crate::seal::Place;
 use serde_json::{Value, json};
 
 /// A credential as it was sent, checked.
-pub enum Sent {
+pub(super) enum Sent {
     /// Nothing was said: what is there stays.
     Keep,
     /// `{"type":"none"}`: what is there goes.
@@ -22,7 +22,7 @@ pub enum Sent {
 ///
 /// # Errors
 /// 400 that names the member.
-pub fn read(value: Option<&Value>) -> Result<Sent, ApiError> {
+pub(super) fn read(value: Option<&Value>) -> Result<Sent, ApiError> {
     let Some(value) = value else { return Ok(Sent::Keep) };
     let wanted: &[&str] = match value["type"].as_str() {
         Some("none") => return Ok(Sent::Remove),
@@ -69,7 +69,7 @@ fn wrong(problem: impl Into<String>) -> ApiError {
 ///
 /// # Errors
 /// 400 when the card has interfaces on several servers; 500 when it can't be sealed.
-pub fn seal(
+pub(super) fn seal(
     admin: &Shared,
     tenant: &str,
     card_id: &str,
@@ -83,7 +83,7 @@ pub fn seal(
 }
 
 /// What may be shown of a sealed credential: its type.
-pub fn shown(admin: &Shared, tenant: &str, card_id: &str, sealed: Option<&[u8]>) -> Value {
+pub(super) fn shown(admin: &Shared, tenant: &str, card_id: &str, sealed: Option<&[u8]>) -> Value {
     let Some(sealed) = sealed else { return json!({"type": "none"}) };
     let opened = admin.seal.open(Place::card_credential(tenant, card_id), sealed).ok();
     let kind = opened

@@ -36,7 +36,13 @@ pub struct ApiError {
 
 impl ApiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), fields: Vec::new(), correlation_id: ulid::Ulid::generate().to_string() }
+        Self {
+            status,
+            code,
+            message: message.into(),
+            fields: Vec::new(),
+            correlation_id: ulid::Ulid::generate().to_string(),
+        }
     }
 
     /// 400: what was sent can't be understood or isn't allowed; `fields` names every problem.
@@ -61,12 +67,6 @@ impl ApiError {
             "unauthenticated",
             "send the admin token as `Authorization: Bearer …` (see [admin] token_file)",
         )
-    }
-
-    /// 403: a host or origin that is not ours.
-    #[must_use]
-    pub fn forbidden_origin() -> Self {
-        Self::new(StatusCode::FORBIDDEN, "forbidden_origin", "this host or origin is not in [admin] origins")
     }
 
     /// 404.
@@ -104,7 +104,11 @@ impl ApiError {
     /// 405.
     #[must_use]
     pub fn method_not_allowed() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path has other methods; see /api/openapi.json")
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            "this path has other methods; see /api/openapi.json",
+        )
     }
 
     /// 413.

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 /// What an administrator writes of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GrantSpec {
+pub(super) struct GrantSpec {
     /// Who is granted; never changes.
     pub principal: String,
     /// Card names, `tag:…`, or `*`.
@@ -33,7 +33,7 @@ pub struct GrantSpec {
 /// Limits of a grant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct GrantLimits {
+pub(super) struct GrantLimits {
     /// Calls per minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_minute: Option<u32>,
@@ -62,7 +62,7 @@ type GrantResource = Resource<GrantSpec>;
 /// The tenant's grants.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/grants", tag = "grants",
     params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<GrantResource>)))]
-pub async fn list(
+pub(super) async fn list(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Query(query): Query<PageQuery>,
@@ -79,7 +79,7 @@ pub async fn list(
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/grants", tag = "grants", params(("tenant" = String, Path)),
     request_body = Create<GrantSpec>,
     responses((status = 201, body = GrantResource), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
-pub async fn create(
+pub(super) async fn create(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Document { typed, .. }: Document<Create<GrantSpec>>,
@@ -88,11 +88,19 @@ pub async fn create(
     let id = existing_tenant(&admin.store, &tenant).await?;
     let document = check(&admin, &typed.spec)?;
     let principal = admin.store.principal(&id, &typed.spec.principal).await?.ok_or_else(|| {
-        ApiError::invalid_field("spec.principal", format!("there is no principal {:?} in this tenant", typed.spec.principal))
+        ApiError::invalid_field(
+            "spec.principal",
+            format!("there is no principal {:?} in this tenant", typed.spec.principal),
+        )
     })?;
-    let new = NewGrant { id: new_id("grt-", admin.clock.now())?, name: typed.name.clone(), principal_id: principal.id, document };
+    let new = NewGrant {
+        id: new_id("grt-", admin.clock.now())?,
+        name: typed.name.clone(),
+        principal_id: principal.id,
+        document,
+    };
     admin.store.create_grant(&id, &new, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok((StatusCode::CREATED, read(State(admin), Path((tenant, typed.name))).await?))
 }
 
@@ -100,7 +108,7 @@ pub async fn create(
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/grants/{name}", tag = "grants",
     params(("tenant" = String, Path), ("name" = String, Path)),
     responses((status = 200, body = GrantResource), (status = 404, body = ApiError)))]
-pub async fn read(
+pub(super) async fn read(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
 ) -> Result<Json<GrantResource>, ApiError> {
@@ -114,7 +122,7 @@ pub async fn read(
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/grants/{name}", tag = "grants",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<GrantSpec>,
     responses((status = 200, body = GrantResource), (status = 412, body = ApiError)))]
-pub async fn update(
+pub(super) async fn update(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Expected(expected): Expected,
@@ -126,7 +134,7 @@ pub async fn update(
     }
     let document = check(&admin, &typed.spec)?;
     admin.store.update_grant(&tenant_id(&tenant)?, &name, expected, &document, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     read(State(admin), Path((tenant, name))).await
 }
 
@@ -134,20 +142,19 @@ pub async fn update(
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/grants/{name}", tag = "grants",
     params(("tenant" = String, Path), ("name" = String, Path)),
     responses((status = 204), (status = 404, body = ApiError)))]
-pub async fn delete(
+pub(super) async fn delete(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Perhaps(expected): Perhaps,
 ) -> Result<StatusCode, ApiError> {
     admin.store.delete_grant(&tenant_id(&tenant)?, &name, expected, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// The document to store, after the registry's own compile step has read it.
 fn check(admin: &Shared, spec: &GrantSpec) -> Result<Vec<u8>, ApiError> {
-    let stored =
-        Stored { cards: spec.cards.clone(), operations: spec.operations.clone(), limits: spec.limits };
+    let stored = Stored { cards: spec.cards.clone(), operations: spec.operations.clone(), limits: spec.limits };
     let document = serde_json::to_vec(&stored).map_err(|_| ApiError::internal())?;
     let problems = admin.compiler.check_grant(&document);
     if problems.is_empty() { Ok(document) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 /// The gateway's health.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Health {
+pub(super) struct Health {
     /// Always `ok`; otherwise the answer is an error.
     pub status: &'static str,
     /// The program's version.
@@ -21,7 +21,7 @@ pub struct Health {
 /// The gateway's health.
 #[utoipa::path(get, path = "/api/v1/health", tag = "health",
     responses((status = 200, body = Health), (status = 503, body = ApiError)))]
-pub async fn read(State(admin): State<Shared>) -> Result<Json<Health>, ApiError> {
+pub(super) async fn read(State(admin): State<Shared>) -> Result<Json<Health>, ApiError> {
     let revision = admin.store.revision().await?;
     Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION"), revision }))
 }

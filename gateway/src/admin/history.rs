@@ -5,7 +5,7 @@ use utoipa::{IntoParams, ToSchema};
 
 /// A document as it once was.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Version {
+pub(super) struct Version {
     /// Counts changes, from 1.
     pub version: i64,
     /// RFC 3339.
@@ -20,7 +20,7 @@ pub struct Version {
 
 /// The versions of one thing.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct History {
+pub(super) struct History {
     /// Newest first.
     pub items: Vec<Version>,
     /// Send it as `before` for older ones; absent on the last page.
@@ -31,7 +31,7 @@ pub struct History {
 /// Which versions.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct HistoryQuery {
+pub(super) struct HistoryQuery {
     /// Only versions before this one.
     pub before: Option<i64>,
     /// At most this many (1 to 100, default 20).
@@ -40,7 +40,7 @@ pub struct HistoryQuery {
 
 impl HistoryQuery {
     /// The store's arguments: versions below, how many (one more, to know whether older ones follow).
-    pub fn bounds(&self) -> (i64, u32) {
+    pub(super) fn bounds(&self) -> (i64, u32) {
         (self.before.unwrap_or(i64::MAX), self.size().saturating_add(1))
     }
 
@@ -49,7 +49,7 @@ impl HistoryQuery {
     }
 
     /// The page from the versions read for [`HistoryQuery::bounds`].
-    pub fn page(&self, mut items: Vec<Version>) -> History {
+    pub(super) fn page(&self, mut items: Vec<Version>) -> History {
         let size = self.size() as usize;
         let more = items.len() > size;
         items.truncate(size);

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 /// What makes a key.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewKeySpec {
+pub(super) struct NewKeySpec {
     /// The principal that it proves.
     pub principal: String,
     /// For people.
@@ -29,14 +29,14 @@ pub struct NewKeySpec {
 /// What can change of a key.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct KeyEdit {
+pub(super) struct KeyEdit {
     /// RFC 3339; `null` for a key that does not expire.
     pub expires_at: Option<String>,
 }
 
 /// A key, without the key.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct KeyView {
+pub(super) struct KeyView {
     /// Always `Key`.
     pub kind: &'static str,
     /// The tenant it belongs to.
@@ -63,7 +63,7 @@ pub struct KeyView {
 
 /// A key that was just made. The only time it is shown.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct MadeKey {
+pub(super) struct MadeKey {
     /// The key itself.
     pub key: String,
     /// What stays of it.
@@ -74,7 +74,7 @@ pub struct MadeKey {
 /// The tenant's keys.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/keys", tag = "keys",
     params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<KeyView>)))]
-pub async fn list(
+pub(super) async fn list(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Query(query): Query<PageQuery>,
@@ -93,7 +93,7 @@ pub async fn list(
 /// Makes a key and shows it, this once.
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/keys", tag = "keys", params(("tenant" = String, Path)),
     request_body = NewKeySpec, responses((status = 201, body = MadeKey), (status = 400, body = ApiError)))]
-pub async fn create(
+pub(super) async fn create(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Document { typed, .. }: Document<NewKeySpec>,
@@ -117,7 +117,7 @@ pub async fn create(
         expires,
     };
     admin.store.create_key(&tenant, &new, now).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     let row = admin.store.key(&tenant, &new.id).await?.ok_or_else(|| ApiError::not_found("this key"))?;
     Ok((StatusCode::CREATED, Json(MadeKey { key: key.text.to_string(), view: show(row, typed.principal) })))
 }
@@ -126,7 +126,7 @@ pub async fn create(
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/keys/{id}", tag = "keys",
     params(("tenant" = String, Path), ("id" = String, Path)),
     responses((status = 200, body = KeyView), (status = 404, body = ApiError)))]
-pub async fn read(
+pub(super) async fn read(
     State(admin): State<Shared>,
     Path((tenant, id)): Path<(String, String)>,
 ) -> Result<Json<KeyView>, ApiError> {
@@ -140,7 +140,7 @@ pub async fn read(
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/keys/{id}", tag = "keys",
     params(("tenant" = String, Path), ("id" = String, Path)), request_body = KeyEdit,
     responses((status = 200, body = KeyView), (status = 412, body = ApiError)))]
-pub async fn update(
+pub(super) async fn update(
     State(admin): State<Shared>,
     Path((tenant, id)): Path<(String, String)>,
     Expected(expected): Expected,
@@ -153,7 +153,7 @@ pub async fn update(
     }
     let expires = typed.expires_at.as_deref().map(|text| micros("expires_at", text)).transpose()?;
     admin.store.set_key_expiry(&tenant_row, &id, expires).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     read(State(admin), Path((tenant, id))).await
 }
 
@@ -161,12 +161,12 @@ pub async fn update(
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/keys/{id}", tag = "keys",
     params(("tenant" = String, Path), ("id" = String, Path)),
     responses((status = 204), (status = 404, body = ApiError)))]
-pub async fn revoke(
+pub(super) async fn revoke(
     State(admin): State<Shared>,
     Path((tenant, id)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
     admin.store.revoke_key(&tenant_id(&tenant)?, &id, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
 }
 

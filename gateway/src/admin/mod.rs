@@ -6,13 +6,13 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `access` | who may come in: token, host and origin |
+//! | `access` | who may come in |
 //! | `body` | reading what was sent, strictly |
 //! | `error` | the one error shape |
 //! | `resource` | what every resource has in common |
 //! | one file per resource | its handlers |
 
-mod access;
+pub mod access;
 mod audit;
 mod body;
 mod cards;
@@ -29,8 +29,11 @@ mod resource;
 mod signing_keys;
 mod tenants;
 
+use self::access::TokenHash;
+use crate::app::App;
 use crate::clock::Clock;
 use crate::registry::compile::Compiler;
+use crate::registry::refresh::Refresh;
 use crate::seal::Seal;
 use std::sync::Arc;
 use store::Store;
@@ -41,27 +44,46 @@ use utoipa_axum::routes;
 /// What the handlers work on.
 pub struct Admin {
     /// Where everything is kept.
-    pub store: Arc<Store>,
+    pub store: Store,
     /// The time.
     pub clock: Clock,
     /// Opens and closes sealed columns.
     pub seal: Arc<Seal>,
     /// Checks documents as the request path will read them.
     pub compiler: Arc<Compiler>,
-    /// Fetches cards from agents and probes them, within the egress rules.
+    /// Calls agents within the egress rules: reads their cards and probes them.
     pub agents: egress::Client,
-    /// SHA-256 of the admin token.
-    pub token_hash: [u8; 32],
-    /// `Origin` values that browsers may send, besides none at all.
-    pub origins: Vec<String>,
-    /// `Host` names that the listener answers to; empty answers to all (for tests on port 0).
-    pub hosts: Vec<String>,
+    /// What proves an administrator; nobody comes in without one.
+    pub token: Option<TokenHash>,
     /// What issued keys begin with.
     pub key_prefix: String,
-    /// The first public URL: where cards and key sets are served.
+    /// Compiles a tenant to sign a card as it would be served.
     pub public_url: String,
-    /// Wakes the registry after a change.
-    pub changed: Arc<tokio::sync::Notify>,
+    /// Brings a change into force here at once; other replicas hear of it by themselves.
+    refresh: Arc<Refresh>,
+}
+
+impl Admin {
+    fn new(app: &App) -> Self {
+        Self {
+            store: app.store.clone(),
+            clock: app.clock.clone(),
+            seal: Arc::clone(&app.seal),
+            compiler: Arc::clone(&app.compiler),
+            agents: app.upstream.clone(),
+            token: app.admin_token,
+            key_prefix: app.settings.headers.key_prefix.clone(),
+            public_url: app.settings.public.urls.first().map(|url| url.as_str().to_owned()).unwrap_or_default(),
+            refresh: Arc::clone(&app.refresh),
+        }
+    }
+
+    /// Waits until this process serves by what was just written. If the store fails now, the poll will catch up.
+    async fn applied(&self) {
+        if let Err(error) = self.refresh.catch_up().await {
+            tracing::warn!(%error, "a change is stored but not yet in force");
+        }
+    }
 }
 
 /// State of the router.
@@ -110,7 +132,8 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// The admin API; everything but its description needs the token.
 #[must_use]
-pub fn router(admin: Shared) -> axum::Router {
+pub fn router(app: &App) -> axum::Router {
+    let admin = Arc::new(Admin::new(app));
     let (routes, description) = described().split_for_parts();
     let description = Arc::new(description);
     routes
@@ -124,6 +147,5 @@ pub fn router(admin: Shared) -> axum::Router {
         )
         .fallback(async || error::ApiError::not_found("this path"))
         .method_not_allowed_fallback(async || error::ApiError::method_not_allowed())
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(&admin), access::check_host_and_origin))
         .with_state(admin)
 }

@@ -19,7 +19,7 @@ type PolicyResource = Resource<serde_json::Value>;
 /// The tenant's policies.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/policies", tag = "policies",
     params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<PolicyResource>)))]
-pub async fn list(
+pub(super) async fn list(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Query(query): Query<PageQuery>,
@@ -33,7 +33,7 @@ pub async fn list(
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/policies", tag = "policies", params(("tenant" = String, Path)),
     request_body = Create<serde_json::Value>,
     responses((status = 201, body = PolicyResource), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
-pub async fn create(
+pub(super) async fn create(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Document { typed, tree }: Document<Create<serde_json::Value>>,
@@ -48,7 +48,7 @@ pub async fn create(
         note: String::new(),
     };
     admin.store.create_policy(&id, &new, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok((StatusCode::CREATED, read(State(admin), Path((tenant, new.name))).await?))
 }
 
@@ -56,7 +56,7 @@ pub async fn create(
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/policies/{name}", tag = "policies",
     params(("tenant" = String, Path), ("name" = String, Path)),
     responses((status = 200, body = PolicyResource), (status = 404, body = ApiError)))]
-pub async fn read(
+pub(super) async fn read(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
 ) -> Result<Json<PolicyResource>, ApiError> {
@@ -68,16 +68,19 @@ pub async fn read(
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/policies/{name}", tag = "policies",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<serde_json::Value>,
     responses((status = 200, body = PolicyResource), (status = 412, body = ApiError)))]
-pub async fn update(
+pub(super) async fn update(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Expected(expected): Expected,
     Document { tree, .. }: Document<Update<serde_json::Value>>,
 ) -> Result<Json<PolicyResource>, ApiError> {
-    let edit =
-        PolicyEdit { document: check(&admin, &tenant, &name, &tree)?, changed_by: String::from("admin"), note: String::new() };
+    let edit = PolicyEdit {
+        document: check(&admin, &tenant, &name, &tree)?,
+        changed_by: String::from("admin"),
+        note: String::new(),
+    };
     admin.store.update_policy(&tenant_id(&tenant)?, &name, expected, &edit, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     read(State(admin), Path((tenant, name))).await
 }
 
@@ -85,7 +88,7 @@ pub async fn update(
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/policies/{name}", tag = "policies",
     params(("tenant" = String, Path), ("name" = String, Path)),
     responses((status = 204), (status = 404, body = ApiError), (status = 422, body = ApiError)))]
-pub async fn delete(
+pub(super) async fn delete(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Perhaps(expected): Perhaps,
@@ -99,7 +102,7 @@ pub async fn delete(
         ));
     }
     admin.store.delete_policy(&tenant, &name, expected, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -107,7 +110,7 @@ pub async fn delete(
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/policies/{name}/history", tag = "policies",
     params(("tenant" = String, Path), ("name" = String, Path), HistoryQuery),
     responses((status = 200, body = History), (status = 404, body = ApiError)))]
-pub async fn history(
+pub(super) async fn history(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Query(query): Query<HistoryQuery>,

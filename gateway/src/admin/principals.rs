@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 /// What an administrator writes of a principal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct PrincipalSpec {
+pub(super) struct PrincipalSpec {
     /// What it is; never changes.
     pub kind: Kind,
     /// Whether it may call.
@@ -27,7 +27,7 @@ pub struct PrincipalSpec {
 /// What a principal is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub(super) enum Kind {
     /// A program that speaks A2A.
     #[default]
     Agent,
@@ -40,7 +40,7 @@ pub enum Kind {
 /// Whether a principal may call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Life {
+pub(super) enum Life {
     /// It may, as far as its grants go.
     #[default]
     Active,
@@ -53,7 +53,7 @@ type PrincipalResource = Resource<PrincipalSpec>;
 /// The tenant's principals.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/principals", tag = "principals",
     params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<PrincipalResource>)))]
-pub async fn list(
+pub(super) async fn list(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Query(query): Query<PageQuery>,
@@ -67,7 +67,7 @@ pub async fn list(
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/principals", tag = "principals", params(("tenant" = String, Path)),
     request_body = Create<PrincipalSpec>,
     responses((status = 201, body = PrincipalResource), (status = 409, body = ApiError)))]
-pub async fn create(
+pub(super) async fn create(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Document { typed, .. }: Document<Create<PrincipalSpec>>,
@@ -85,7 +85,7 @@ pub async fn create(
     if typed.spec.state == Life::Disabled {
         admin.store.set_principal_state(&id, &typed.name, IfMatch::Any, PrincipalState::Disabled, now).await?;
     }
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok((StatusCode::CREATED, read(State(admin), Path((tenant, typed.name))).await?))
 }
 
@@ -93,7 +93,7 @@ pub async fn create(
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/principals/{name}", tag = "principals",
     params(("tenant" = String, Path), ("name" = String, Path)),
     responses((status = 200, body = PrincipalResource), (status = 404, body = ApiError)))]
-pub async fn read(
+pub(super) async fn read(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
 ) -> Result<Json<PrincipalResource>, ApiError> {
@@ -105,7 +105,7 @@ pub async fn read(
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/principals/{name}", tag = "principals",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<PrincipalSpec>,
     responses((status = 200, body = PrincipalResource), (status = 412, body = ApiError)))]
-pub async fn update(
+pub(super) async fn update(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Expected(expected): Expected,
@@ -120,7 +120,7 @@ pub async fn update(
         Life::Disabled => PrincipalState::Disabled,
     };
     admin.store.set_principal_state(&tenant_id(&tenant)?, &name, expected, state, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     read(State(admin), Path((tenant, name))).await
 }
 
@@ -128,13 +128,13 @@ pub async fn update(
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/principals/{name}", tag = "principals",
     params(("tenant" = String, Path), ("name" = String, Path)),
     responses((status = 204), (status = 404, body = ApiError)))]
-pub async fn delete(
+pub(super) async fn delete(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Perhaps(expected): Perhaps,
 ) -> Result<StatusCode, ApiError> {
     admin.store.delete_principal(&tenant_id(&tenant)?, &name, expected, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 /// A resource as the API shows it.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Resource<S> {
+pub(super) struct Resource<S> {
     /// What it is, as in `apply` documents.
     pub kind: &'static str,
     /// The tenant it belongs to; for a tenant its own name.
@@ -35,7 +35,7 @@ pub struct Resource<S> {
 /// What makes a resource.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Create<S> {
+pub(super) struct Create<S> {
     /// Its name.
     pub name: String,
     /// What it should be.
@@ -45,14 +45,14 @@ pub struct Create<S> {
 /// What changes a resource.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Update<S> {
+pub(super) struct Update<S> {
     /// What it should be now, as a whole.
     pub spec: S,
 }
 
 /// One page of a listing.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Listing<T> {
+pub(super) struct Listing<T> {
     /// In ascending order of name.
     pub items: Vec<T>,
     /// Send it as `cursor` for the next page; absent on the last.
@@ -63,7 +63,7 @@ pub struct Listing<T> {
 /// Which page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub struct PageQuery {
+pub(super) struct PageQuery {
     /// At most this many items (1 to 200, default 50).
     pub limit: Option<u32>,
     /// From the page before.
@@ -72,12 +72,12 @@ pub struct PageQuery {
 
 impl PageQuery {
     /// How many items: one more is read to know whether a page follows.
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.limit.unwrap_or(50).clamp(1, 200) as usize
     }
 
     /// The store's page.
-    pub fn page(&self) -> store::Page<'_> {
+    pub(super) fn page(&self) -> store::Page<'_> {
         store::Page {
             after: self.cursor.as_deref().unwrap_or_default(),
             limit: u32::try_from(self.size().saturating_add(1)).unwrap_or(u32::MAX),
@@ -85,7 +85,7 @@ impl PageQuery {
     }
 
     /// A listing from the rows read for [`PageQuery::page`]; `key` is what the store orders by.
-    pub fn listing<R, T>(
+    pub(super) fn listing<R, T>(
         &self,
         mut rows: Vec<R>,
         key: impl Fn(&R) -> String,
@@ -99,7 +99,7 @@ impl PageQuery {
 }
 
 /// The revision a change is based on.
-pub struct Expected(pub IfMatch);
+pub(super) struct Expected(pub IfMatch);
 
 impl<S: Send + Sync> FromRequestParts<S> for Expected {
     type Rejection = ApiError;
@@ -113,7 +113,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Expected {
 }
 
 /// The revision a removal is based on, if the caller cares.
-pub struct Perhaps(pub IfMatch);
+pub(super) struct Perhaps(pub IfMatch);
 
 impl<S: Send + Sync> FromRequestParts<S> for Perhaps {
     type Rejection = ApiError;
@@ -130,19 +130,19 @@ fn if_match(parts: &Parts) -> Result<Option<i64>, ApiError> {
 }
 
 /// The tenant of the path. A name that can't be one is a tenant that does not exist.
-pub fn tenant_id(name: &str) -> Result<TenantId, ApiError> {
+pub(super) fn tenant_id(name: &str) -> Result<TenantId, ApiError> {
     TenantId::new(name).ok_or_else(|| ApiError::not_found("this tenant"))
 }
 
 /// A tenant of the path that exists.
-pub async fn existing_tenant(store: &store::Store, name: &str) -> Result<TenantId, ApiError> {
+pub(super) async fn existing_tenant(store: &store::Store, name: &str) -> Result<TenantId, ApiError> {
     let tenant = tenant_id(name)?;
     store.tenant(&tenant).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
     Ok(tenant)
 }
 
 /// Checks a new name (product.md §2).
-pub fn check_name(name: &str) -> Result<(), ApiError> {
+pub(super) fn check_name(name: &str) -> Result<(), ApiError> {
     const RESERVED: [&str; 5] = ["v1", "tasks", "message", "card", "extendedagentcard"];
     if TenantId::new(name).is_none() {
         return Err(ApiError::invalid_field(
@@ -157,12 +157,12 @@ pub fn check_name(name: &str) -> Result<(), ApiError> {
 }
 
 /// A new id with its type's prefix.
-pub fn new_id(prefix: &str, now: Micros) -> Result<String, ApiError> {
+pub(super) fn new_id(prefix: &str, now: Micros) -> Result<String, ApiError> {
     mint::id(prefix, now).map_err(|_| ApiError::internal())
 }
 
 /// Microseconds as RFC 3339 in UTC.
-pub fn rfc3339(micros: i64) -> String {
+pub(super) fn rfc3339(micros: i64) -> String {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1_000)
         .ok()
         .and_then(|time| time.format(&Rfc3339).ok())
@@ -170,7 +170,7 @@ pub fn rfc3339(micros: i64) -> String {
 }
 
 /// RFC 3339 as microseconds.
-pub fn micros(path: &str, text: &str) -> Result<i64, ApiError> {
+pub(super) fn micros(path: &str, text: &str) -> Result<i64, ApiError> {
     OffsetDateTime::parse(text, &Rfc3339)
         .ok()
         .and_then(|time| i64::try_from(time.unix_timestamp_nanos() / 1_000).ok())

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 /// What makes a signing key.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct NewSigningKeySpec {
+pub(super) struct NewSigningKeySpec {
     /// How it begins: `next` (published, not yet signing) or `active`.
     pub state: SigningKeyLife,
 }
@@ -25,7 +25,7 @@ pub struct NewSigningKeySpec {
 /// What can change of a signing key.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SigningKeyEdit {
+pub(super) struct SigningKeyEdit {
     /// Its next state.
     pub state: SigningKeyLife,
 }
@@ -33,7 +33,7 @@ pub struct SigningKeyEdit {
 /// A key's life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum SigningKeyLife {
+pub(super) enum SigningKeyLife {
     /// Published, not yet signing.
     #[default]
     Next,
@@ -47,7 +47,7 @@ pub enum SigningKeyLife {
 
 /// A signing key's public facts.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct SigningKeyView {
+pub(super) struct SigningKeyView {
     /// Always `SigningKey`.
     pub kind: &'static str,
     /// The tenant it belongs to.
@@ -73,7 +73,7 @@ pub struct SigningKeyView {
 /// The tenant's keys.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/signing-keys", tag = "signing keys",
     params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<SigningKeyView>)))]
-pub async fn list(
+pub(super) async fn list(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Query(query): Query<PageQuery>,
@@ -87,7 +87,7 @@ pub async fn list(
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/signing-keys", tag = "signing keys",
     params(("tenant" = String, Path)), request_body = NewSigningKeySpec,
     responses((status = 201, body = SigningKeyView), (status = 400, body = ApiError)))]
-pub async fn create(
+pub(super) async fn create(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Document { typed, .. }: Document<NewSigningKeySpec>,
@@ -109,7 +109,7 @@ pub async fn create(
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/signing-keys/{id}", tag = "signing keys",
     params(("tenant" = String, Path), ("id" = String, Path)),
     responses((status = 200, body = SigningKeyView), (status = 404, body = ApiError)))]
-pub async fn read(
+pub(super) async fn read(
     State(admin): State<Shared>,
     Path((tenant, id)): Path<(String, String)>,
 ) -> Result<Json<SigningKeyView>, ApiError> {
@@ -121,7 +121,7 @@ pub async fn read(
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/signing-keys/{id}", tag = "signing keys",
     params(("tenant" = String, Path), ("id" = String, Path)), request_body = SigningKeyEdit,
     responses((status = 200, body = SigningKeyView), (status = 412, body = ApiError)))]
-pub async fn update(
+pub(super) async fn update(
     State(admin): State<Shared>,
     Path((tenant, id)): Path<(String, String)>,
     Expected(expected): Expected,
@@ -146,12 +146,12 @@ pub async fn update(
         }
     };
     admin.store.set_signing_key_state(&owner, &id, next, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     read(State(admin), Path((tenant, id))).await
 }
 
 /// The first, active key of a new tenant.
-pub async fn make_first(admin: &Shared, tenant: &TenantId) -> Result<(), ApiError> {
+pub(super) async fn make_first(admin: &Shared, tenant: &TenantId) -> Result<(), ApiError> {
     make(admin, tenant, SigningKeyState::Active).await.map(|_| ())
 }
 
@@ -160,7 +160,7 @@ async fn make(admin: &Shared, tenant: &TenantId, state: SigningKeyState) -> Resu
     let minted = mint::signing_key(&admin.seal, tenant.as_str(), KeyPurpose::Card, now);
     let new = NewSigningKey { state, ..minted.map_err(|_| ApiError::internal())? };
     admin.store.create_signing_key(tenant, &new, now).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(new.id)
 }
 

@@ -3,7 +3,9 @@
 use super::Shared;
 use super::body::Document;
 use super::error::ApiError;
-use super::resource::{Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, rfc3339, tenant_id};
+use super::resource::{
+    Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, rfc3339, tenant_id,
+};
 use super::signing_keys;
 use crate::registry::document::Problem;
 use axum::Json;
@@ -16,7 +18,7 @@ use utoipa::ToSchema;
 /// What an administrator writes of a tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct TenantSpec {
+pub(super) struct TenantSpec {
     /// For people; the name if empty.
     pub display_name: String,
     /// Whether it is served.
@@ -35,7 +37,7 @@ pub struct TenantSpec {
 /// Whether a tenant is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum TenantLife {
+pub(super) enum TenantLife {
     /// Served.
     #[default]
     Active,
@@ -48,7 +50,7 @@ type TenantResource = Resource<TenantSpec>;
 /// Every tenant.
 #[utoipa::path(get, path = "/api/v1/tenants", tag = "tenants", params(PageQuery),
     responses((status = 200, body = Listing<TenantResource>)))]
-pub async fn list(
+pub(super) async fn list(
     State(admin): State<Shared>,
     Query(query): Query<PageQuery>,
 ) -> Result<Json<Listing<TenantResource>>, ApiError> {
@@ -59,7 +61,7 @@ pub async fn list(
 /// Makes a tenant and its first card signing key.
 #[utoipa::path(post, path = "/api/v1/tenants", tag = "tenants", request_body = Create<TenantSpec>,
     responses((status = 201, body = TenantResource), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
-pub async fn create(
+pub(super) async fn create(
     State(admin): State<Shared>,
     Document { typed, .. }: Document<Create<TenantSpec>>,
 ) -> Result<(StatusCode, Json<TenantResource>), ApiError> {
@@ -79,7 +81,7 @@ pub async fn create(
         other => other.into(),
     })?;
     signing_keys::make_first(&admin, &tenant).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     let row = admin.store.tenant(&tenant).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
     Ok((StatusCode::CREATED, Json(show(row))))
 }
@@ -87,7 +89,10 @@ pub async fn create(
 /// One tenant.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path)),
     responses((status = 200, body = TenantResource), (status = 404, body = ApiError)))]
-pub async fn read(State(admin): State<Shared>, Path(name): Path<String>) -> Result<Json<TenantResource>, ApiError> {
+pub(super) async fn read(
+    State(admin): State<Shared>,
+    Path(name): Path<String>,
+) -> Result<Json<TenantResource>, ApiError> {
     let row = admin.store.tenant(&tenant_id(&name)?).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
     Ok(Json(show(row)))
 }
@@ -96,7 +101,7 @@ pub async fn read(State(admin): State<Shared>, Path(name): Path<String>) -> Resu
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path)),
     request_body = Update<TenantSpec>,
     responses((status = 200, body = TenantResource), (status = 412, body = ApiError), (status = 428, body = ApiError)))]
-pub async fn update(
+pub(super) async fn update(
     State(admin): State<Shared>,
     Path(name): Path<String>,
     Expected(expected): Expected,
@@ -105,20 +110,20 @@ pub async fn update(
     let tenant = tenant_id(&name)?;
     check_references(&admin, &tenant, &typed.spec).await?;
     admin.store.update_tenant(&tenant, expected, &fields(&name, &typed.spec), admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     read(State(admin), Path(name)).await
 }
 
 /// Removes a tenant. Its cards stop being served and its open streams end; its name is never given again.
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path)),
     responses((status = 204), (status = 404, body = ApiError)))]
-pub async fn delete(
+pub(super) async fn delete(
     State(admin): State<Shared>,
     Path(name): Path<String>,
     Perhaps(expected): Perhaps,
 ) -> Result<StatusCode, ApiError> {
     admin.store.delete_tenant(&tenant_id(&name)?, expected, admin.clock.now()).await?;
-    admin.changed.notify_one();
+    admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
 }
 

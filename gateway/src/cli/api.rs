@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// How to reach the admin API.
 #[derive(Clone, Debug, Args)]
-pub struct AdminArgs {
+pub(super) struct AdminArgs {
     /// Address of the admin listener.
     #[arg(long, global = true, env = "CHANCERY_ADMIN_URL", default_value = "http://127.0.0.1:8101")]
     admin_url: String,
@@ -27,7 +27,7 @@ pub struct AdminArgs {
 }
 
 /// A client of the admin API.
-pub struct AdminApi {
+pub(super) struct AdminApi {
     client: reqwest::Client,
     base: String,
     token: SecretString,
@@ -38,7 +38,7 @@ impl AdminArgs {
     ///
     /// # Errors
     /// No token was given, or its file can't be read.
-    pub fn connect(&self) -> anyhow::Result<AdminApi> {
+    pub(super) fn connect(&self) -> anyhow::Result<AdminApi> {
         let token = match (&self.admin_token, &self.admin_token_file) {
             (Some(token), _) => token.clone(),
             (None, Some(path)) => std::fs::read_to_string(path)
@@ -57,7 +57,7 @@ impl AdminArgs {
 
 /// What the admin API said.
 #[derive(Debug)]
-pub struct Answer {
+pub(super) struct Answer {
     /// The HTTP status.
     pub status: StatusCode,
     /// The body; `null` when there is none.
@@ -69,7 +69,7 @@ impl AdminApi {
     ///
     /// # Errors
     /// The machine's TLS set-up is broken.
-    pub fn new(url: &str, token: SecretString) -> anyhow::Result<Self> {
+    pub(super) fn new(url: &str, token: SecretString) -> anyhow::Result<Self> {
         let client = reqwest::Client::builder().no_proxy().build()?;
         Ok(Self { client, base: format!("{}/api/v1", url.trim_end_matches('/')), token })
     }
@@ -78,7 +78,7 @@ impl AdminApi {
     ///
     /// # Errors
     /// The API can't be reached or does not answer JSON. An error status is no error here: see [`Answer::ok`].
-    pub async fn send(
+    pub(super) async fn send(
         &self,
         method: Method,
         path: &str,
@@ -107,7 +107,7 @@ impl AdminApi {
     ///
     /// # Errors
     /// As [`AdminApi::send`], and any error status.
-    pub async fn get(&self, path: &str) -> anyhow::Result<Value> {
+    pub(super) async fn get(&self, path: &str) -> anyhow::Result<Value> {
         self.send(Method::GET, path, None, None).await?.ok()
     }
 
@@ -115,24 +115,15 @@ impl AdminApi {
     ///
     /// # Errors
     /// As [`AdminApi::send`], and any error status.
-    pub async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+    pub(super) async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
         self.send(Method::POST, path, Some(body), None).await?.ok()
-    }
-
-    /// `PUT path` with `body`, over the revision that is there now.
-    ///
-    /// # Errors
-    /// As [`AdminApi::send`], and any error status.
-    pub async fn put(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
-        let now = self.get(path).await?;
-        self.send(Method::PUT, path, Some(body), now["revision"].as_i64()).await?.ok()
     }
 
     /// `DELETE path`.
     ///
     /// # Errors
     /// As [`AdminApi::send`], and any error status.
-    pub async fn delete(&self, path: &str) -> anyhow::Result<()> {
+    pub(super) async fn delete(&self, path: &str) -> anyhow::Result<()> {
         self.send(Method::DELETE, path, None, None).await?.ok().map(|_| ())
     }
 
@@ -140,7 +131,7 @@ impl AdminApi {
     ///
     /// # Errors
     /// As [`AdminApi::get`].
-    pub async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
+    pub(super) async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
         let mut items = Vec::new();
         let mut cursor = String::new();
         loop {
@@ -159,7 +150,7 @@ impl Answer {
     ///
     /// # Errors
     /// The status is not 2xx.
-    pub fn ok(self) -> anyhow::Result<Value> {
+    pub(super) fn ok(self) -> anyhow::Result<Value> {
         if self.status.is_success() {
             return Ok(self.body);
         }

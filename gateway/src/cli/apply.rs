@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// Arguments of `apply`.
 #[derive(Debug, Args)]
-pub struct ApplyArgs {
+pub(super) struct ApplyArgs {
     /// Files or folders of YAML or JSON documents.
     #[arg(short, long = "file", required = true)]
     file: Vec<PathBuf>,
@@ -39,7 +39,7 @@ enum Effect {
 ///
 /// # Errors
 /// A file is no document, or the admin API refused something (what came before it stays applied, and is printed).
-pub async fn run(args: ApplyArgs, admin: &AdminArgs) -> anyhow::Result<()> {
+pub(super) async fn run(args: ApplyArgs, admin: &AdminArgs) -> anyhow::Result<()> {
     let mut documents = document::read_all(&args.file)?;
     documents.sort_by_key(|document| document.kind);
     let api = admin.connect()?;
@@ -142,6 +142,9 @@ mod tests {
     fn only_what_the_document_says_is_compared() {
         let now = json!({"state": "published", "upstream": {"interfaces": [1], "colon": "auto"}});
         assert_eq!(differences(&now, &json!({"upstream": {"interfaces": [1]}})), Vec::<String>::new());
-        assert_eq!(differences(&now, &json!({"upstream": {"colon": "literal"}, "policy": "x"})), ["upstream.colon", "policy"]);
+        assert_eq!(
+            differences(&now, &json!({"upstream": {"colon": "literal"}, "policy": "x"})),
+            ["upstream.colon", "policy"]
+        );
     }
 }

@@ -8,14 +8,14 @@ use serde_json::Value;
 
 /// Commands on the audit trail.
 #[derive(Debug, Subcommand)]
-pub enum AuditCommand {
+pub(super) enum AuditCommand {
     /// Search records, newest first.
     Query(QueryArgs),
 }
 
 /// Arguments of `query`.
 #[derive(Debug, Args)]
-pub struct QueryArgs {
+pub(super) struct QueryArgs {
     /// Whose records.
     #[command(flatten)]
     place: InTenant,
@@ -52,7 +52,7 @@ pub struct QueryArgs {
 ///
 /// # Errors
 /// The admin API refused.
-pub async fn run(command: AuditCommand, admin: &AdminArgs) -> anyhow::Result<()> {
+pub(super) async fn run(command: AuditCommand, admin: &AdminArgs) -> anyhow::Result<()> {
     let AuditCommand::Query(args) = command;
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.append_pair("tenant", &args.place.tenant).append_pair("limit", &args.limit.to_string());

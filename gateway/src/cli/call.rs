@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Arguments of `call`.
 #[derive(Debug, Args)]
-pub struct CallArgs {
+pub(super) struct CallArgs {
     /// The agent's address, such as http://localhost:8100/a2a/default/echo.
     url: String,
     /// What to say.
@@ -29,16 +29,13 @@ pub struct CallArgs {
     /// Speak this dialect (v10_jsonrpc, v10_http_json, v03_jsonrpc) instead of the card's first.
     #[arg(long)]
     dialect: Option<String>,
-    /// Print the answer as JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The agent can't be found or says no.
-pub async fn run(args: CallArgs) -> Result<(), Failure> {
+pub(super) async fn run(args: CallArgs, raw: bool) -> Result<(), Failure> {
     let dialect = match &args.dialect {
         None => None,
         Some(name) => Some(a2a::Dialect::from_name(name).ok_or_else(|| {
@@ -53,16 +50,18 @@ pub async fn run(args: CallArgs) -> Result<(), Failure> {
     let goes_to = url::Url::parse(&chosen.address.base).context("the card names no URL")?;
     // The key was given for the address typed in; a card must not take it elsewhere.
     if args.key.is_some() && goes_to.origin() != given.origin() {
-        return Err(anyhow!("the card leads to {goes_to}; call that address yourself if you trust it with the key").into());
+        return Err(
+            anyhow!("the card leads to {goes_to}; call that address yourself if you trust it with the key").into()
+        );
     }
     let credential = args.key.as_ref().map_or(Credential::None, |key| Credential::bearer(key.expose_secret()));
     let agent = Agent::new(connections, chosen, credential, CallLimits::default());
     let message = message(&args)?;
     if args.stream {
-        return stream(&agent, message, args.json).await;
+        return stream(&agent, message, raw).await;
     }
     let answer = agent.call(&calls::send(message)).await.map_err(anyhow::Error::from)?;
-    print(&answer.body, args.json)?;
+    print(&answer.body, raw)?;
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
-pub struct VerifyArgs {
+pub(super) struct VerifyArgs {
     /// The agent's address, its card's, or the gateway's registry entry of it.
     url: String,
     /// The key set to trust; by default the gateway's for the tenant in the URL.
@@ -29,7 +29,7 @@ pub struct VerifyArgs {
 ///
 /// # Errors
 /// The card or the keys can't be read, or no signature holds.
-pub async fn run(args: VerifyArgs) -> Result<(), Failure> {
+pub(super) async fn run(args: VerifyArgs) -> Result<(), Failure> {
     let connections = connections(ConnectorSettings::default()).map_err(anyhow::Error::from)?;
     let found = resolve(&connections, &args.url, &Credential::None).await.map_err(anyhow::Error::from)?;
     let card = inner(found.card);
@@ -54,7 +54,8 @@ pub async fn run(args: VerifyArgs) -> Result<(), Failure> {
         }
     }
     match proof.view() {
-        Some(view) => output::line(&format!("verified; trust what the {} view covers (docs/trust.md)", view.name())).map_err(Failure::from),
+        Some(view) => output::line(&format!("verified; trust what the {} view covers (docs/trust.md)", view.name()))
+            .map_err(Failure::from),
         None if proof.verdicts.is_empty() => Err(anyhow!("the card carries no signature").into()),
         None => Err(anyhow!("no signature holds: the card was changed, or signed by another key").into()),
     }

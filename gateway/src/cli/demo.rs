@@ -6,10 +6,9 @@
 
 use crate::app::App;
 use crate::cli::api::AdminApi;
-use crate::cli::{Common, Failure, block_on, output, serve};
+use crate::cli::{Common, Failure, block_on, migrate, output, serve};
 use crate::clock::Clock;
-use crate::config::load::{self, Source};
-use crate::config::master_key::MasterKey;
+use crate::config::{MasterKey, Source, load};
 use crate::telemetry;
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -62,16 +61,16 @@ impl Demo {
             let agents = sample_agents::start_all(self.agents, None)
                 .await
                 .with_context(|| format!("the sample agents can't listen on {} (is a demo running?)", self.agents))?;
-            serve::migrate_store(settings.store.url.expose_secret()).await?;
+            migrate::migrate(settings.store.url.expose_secret()).await?;
             let app = App::build(settings, Clock::System).await.map_err(anyhow::Error::from)?;
             let shutdown = serve::shutdown_signal().context("signals can't be listened for")?;
             let serving = app.run(shutdown);
             tokio::pin!(serving);
             tokio::select! {
-                () = &mut serving => {}
+                _ = &mut serving => {}
                 made = self.furnish(&admin_token, &agents.hello_url, &agents.echo_url) => {
                     self.tell(&made?, &admin_token)?;
-                    serving.await;
+                    let _ = serving.await;
                 }
             }
             agents.shutdown().await;
@@ -162,9 +161,8 @@ impl Demo {
     /// The keys of an earlier run: they are shown once, so the demo remembers them.
     fn kept_keys(&self) -> Option<Keys> {
         let text = std::fs::read_to_string(self.data.join("demo.env")).ok()?;
-        let value = |name: &str| {
-            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned)
-        };
+        let value =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned);
         Some(Keys { first: value("API_KEY")?, second: value("SECOND_API_KEY")?, partner: value("PARTNER_API_KEY")? })
     }
 

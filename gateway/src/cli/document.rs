@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// One declared thing.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Document {
+pub(super) struct Document {
     /// Which kind.
     pub kind: Kind,
     /// The tenant it belongs to; for a tenant itself, nothing.
@@ -25,7 +25,7 @@ pub struct Document {
 
 /// Kinds in the order in which they must be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A tenant.
     Tenant,
     /// A guardrail policy.
@@ -39,12 +39,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order in which they must be made.
-    pub const ALL: [Self; 5] = [Self::Tenant, Self::Policy, Self::Card, Self::Principal, Self::Grant];
-
     /// The collection's name in the admin API.
     #[must_use]
-    pub const fn collection(self) -> &'static str {
+    pub(super) const fn collection(self) -> &'static str {
         match self {
             Self::Tenant => "tenants",
             Self::Policy => "policies",
@@ -58,14 +55,14 @@ impl Kind {
 impl Document {
     /// The collection's path below `/api/v1`.
     #[must_use]
-    pub fn collection_path(&self) -> String {
+    pub(super) fn collection_path(&self) -> String {
         collection_path(self.kind, self.tenant.as_deref().unwrap_or_default())
     }
 }
 
 /// The path of a kind's collection in a tenant.
 #[must_use]
-pub fn collection_path(kind: Kind, tenant: &str) -> String {
+pub(super) fn collection_path(kind: Kind, tenant: &str) -> String {
     match kind {
         Kind::Tenant => String::from("/tenants"),
         Kind::Policy | Kind::Card | Kind::Principal | Kind::Grant => {
@@ -78,7 +75,7 @@ pub fn collection_path(kind: Kind, tenant: &str) -> String {
 ///
 /// # Errors
 /// A file can't be read or is no document; all problems of all files are listed.
-pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Document>> {
+pub(super) fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Document>> {
     let mut files = Vec::new();
     for path in paths {
         collect(path, &mut files)?;
@@ -138,7 +135,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<Document>> {
 ///
 /// # Errors
 /// The text is no document; the message names the member.
-pub fn parse(text: &str, is_json: bool) -> anyhow::Result<Vec<Document>> {
+pub(super) fn parse(text: &str, is_json: bool) -> anyhow::Result<Vec<Document>> {
     if is_json {
         let value: Value = serde_json::from_str(text)?;
         let items = if let Value::Array(items) = value { items } else { vec![value] };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// Commands on keys.
 #[derive(Debug, Subcommand)]
-pub enum KeyCommand {
+pub(super) enum KeyCommand {
     /// List them, without the keys themselves.
     List(InTenant),
     /// Make one and print it, this once.
@@ -19,7 +19,7 @@ pub enum KeyCommand {
 
 /// Arguments of `create`.
 #[derive(Debug, Args)]
-pub struct CreateArgs {
+pub(super) struct CreateArgs {
     /// The principal that it proves.
     #[arg(long)]
     principal: String,
@@ -36,7 +36,7 @@ pub struct CreateArgs {
 
 /// Arguments of `revoke`.
 #[derive(Debug, Args)]
-pub struct RevokeArgs {
+pub(super) struct RevokeArgs {
     /// The key's id (`key-…`).
     id: String,
     /// Where.
@@ -48,7 +48,7 @@ pub struct RevokeArgs {
 ///
 /// # Errors
 /// The admin API refused.
-pub async fn run(command: KeyCommand, admin: &AdminArgs) -> anyhow::Result<()> {
+pub(super) async fn run(command: KeyCommand, admin: &AdminArgs) -> anyhow::Result<()> {
     let api = admin.connect()?;
     match command {
         KeyCommand::List(place) => {

@@ -2,9 +2,21 @@
 //!
 //! Exit codes: 0 fine, 1 it failed, 2 wrong usage or configuration. Errors go to standard error and say what to do next.
 
+mod api;
+mod apply;
+mod audit;
+mod call;
+mod card;
+mod card_verify;
 mod config;
+#[cfg(feature = "demo")]
+mod demo;
+mod document;
 mod health;
+mod key;
 mod migrate;
+mod output;
+mod resource;
 mod serve;
 
 use std::path::PathBuf;
@@ -12,6 +24,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use self::api::AdminArgs;
+use self::document::Kind;
+use self::resource::ResourceCommand;
 use crate::config::{Problems, Source};
 
 /// A multi-tenant A2A security gateway.
@@ -30,6 +45,8 @@ pub struct Common {
     /// The configuration file [default: chancery.toml, if it exists].
     #[arg(long, short, global = true, env = "CHANCERY_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    admin: AdminArgs,
 }
 
 impl Common {
@@ -42,6 +59,36 @@ impl Common {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make the gateway hold what YAML or JSON files say.
+    Apply(apply::ApplyArgs),
+    /// Search the audit trail.
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
+    /// Call an agent: resolve its card, send a text, print the answer.
+    Call(call::CallArgs),
+    /// Register, publish, verify and inspect agent cards.
+    #[command(subcommand)]
+    Card(card::CardCommand),
+    /// Everything on one machine with nothing installed.
+    #[cfg(feature = "demo")]
+    Demo(demo::Demo),
+    /// Say who may do what.
+    #[command(subcommand)]
+    Grant(ResourceCommand),
+    /// Make, list and revoke API keys.
+    #[command(subcommand)]
+    Key(key::KeyCommand),
+    /// Print the admin API's description.
+    Openapi,
+    /// Write guardrail policies.
+    #[command(subcommand)]
+    Policy(ResourceCommand),
+    /// Manage who calls.
+    #[command(subcommand)]
+    Principal(ResourceCommand),
+    /// Manage tenants.
+    #[command(subcommand)]
+    Tenant(ResourceCommand),
     /// Check, show or describe the configuration.
     Config(config::Config),
     /// Ask a running gateway whether it is ready (for container probes).
@@ -84,12 +131,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let outcome = match cli.command {
-        Command::Config(command) => command.run(&cli.common),
-        Command::Health(command) => command.run(&cli.common),
-        Command::Migrate(command) => command.run(&cli.common),
-        Command::Serve(command) => command.run(&cli.common),
-    };
+    let outcome = cli.run();
     let (code, error) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Usage(error)) => (2, error),
@@ -97,6 +139,35 @@ pub fn main() -> ExitCode {
     };
     say_error(&error);
     ExitCode::from(code)
+}
+
+impl Cli {
+    fn run(self) -> Result<(), Failure> {
+        let Self { common, command } = self;
+        let admin = &common.admin;
+        match command {
+            Command::Apply(args) => block_on(async { Ok(apply::run(args, admin).await?) }),
+            Command::Audit(command) => block_on(async { Ok(audit::run(command, admin).await?) }),
+            Command::Call(args) => block_on(call::run(args, admin.json)),
+            Command::Card(command) => block_on(card::run(command, admin)),
+            Command::Config(command) => command.run(&common),
+            #[cfg(feature = "demo")]
+            Command::Demo(command) => command.run(&common),
+            Command::Grant(command) => resource(Kind::Grant, command, admin),
+            Command::Health(command) => command.run(&common),
+            Command::Key(command) => block_on(async { Ok(key::run(command, admin).await?) }),
+            Command::Migrate(command) => command.run(&common),
+            Command::Openapi => say(&(crate::admin::openapi().to_pretty_json().map_err(anyhow::Error::from)? + "\n")),
+            Command::Policy(command) => resource(Kind::Policy, command, admin),
+            Command::Principal(command) => resource(Kind::Principal, command, admin),
+            Command::Serve(command) => command.run(&common),
+            Command::Tenant(command) => resource(Kind::Tenant, command, admin),
+        }
+    }
+}
+
+fn resource(kind: Kind, command: ResourceCommand, admin: &AdminArgs) -> Result<(), Failure> {
+    block_on(async { Ok(resource::run(kind, command, admin).await?) })
 }
 
 /// The whole chain of causes, one a line.

@@ -7,7 +7,7 @@ use std::io::Write as _;
 ///
 /// # Errors
 /// Standard output is closed.
-pub fn line(text: &str) -> anyhow::Result<()> {
+pub(super) fn line(text: &str) -> anyhow::Result<()> {
     writeln!(std::io::stdout().lock(), "{text}")?;
     Ok(())
 }
@@ -16,7 +16,7 @@ pub fn line(text: &str) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// Standard output is closed.
-pub fn json(value: &Value) -> anyhow::Result<()> {
+pub(super) fn json(value: &Value) -> anyhow::Result<()> {
     line(&serde_json::to_string_pretty(value)?)
 }
 
@@ -24,7 +24,7 @@ pub fn json(value: &Value) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// Standard output is closed.
-pub fn table(columns: &[(&str, &str)], items: &[Value]) -> anyhow::Result<()> {
+pub(super) fn table(columns: &[(&str, &str)], items: &[Value]) -> anyhow::Result<()> {
     let header = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
     let mut rows: Vec<Vec<String>> = vec![header];
     rows.extend(items.iter().map(|item| columns.iter().map(|(_, pointer)| cell(item.pointer(pointer))).collect()));

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// What can be done with every kind.
 #[derive(Debug, Subcommand)]
-pub enum ResourceCommand {
+pub(super) enum ResourceCommand {
     /// List them.
     List(InTenant),
     /// Show one.
@@ -27,7 +27,7 @@ pub enum ResourceCommand {
 
 /// The tenant that things belong to.
 #[derive(Debug, Args)]
-pub struct InTenant {
+pub(super) struct InTenant {
     /// The tenant.
     #[arg(short, long, env = "CHANCERY_TENANT", default_value = "default")]
     pub tenant: String,
@@ -35,7 +35,7 @@ pub struct InTenant {
 
 /// One thing by name.
 #[derive(Debug, Args)]
-pub struct Named {
+pub(super) struct Named {
     /// Its name.
     pub name: String,
     /// Where it is.
@@ -45,7 +45,7 @@ pub struct Named {
 
 /// One thing and what it should be.
 #[derive(Debug, Args)]
-pub struct Written {
+pub(super) struct Written {
     /// Its name.
     name: String,
     /// Where it is.
@@ -63,7 +63,7 @@ pub struct Written {
 ///
 /// # Errors
 /// The admin API refused, or what was given can't be read.
-pub async fn run(kind: Kind, command: ResourceCommand, admin: &AdminArgs) -> anyhow::Result<()> {
+pub(super) async fn run(kind: Kind, command: ResourceCommand, admin: &AdminArgs) -> anyhow::Result<()> {
     let api = admin.connect()?;
     match command {
         ResourceCommand::List(place) => {
@@ -98,7 +98,7 @@ pub async fn run(kind: Kind, command: ResourceCommand, admin: &AdminArgs) -> any
 ///
 /// # Errors
 /// Standard output is closed.
-pub fn report(admin: &AdminArgs, item: &Value, verb: &str) -> anyhow::Result<()> {
+pub(super) fn report(admin: &AdminArgs, item: &Value, verb: &str) -> anyhow::Result<()> {
     if admin.json {
         return output::json(item);
     }
@@ -161,7 +161,9 @@ fn read_spec(path: &std::path::Path) -> anyhow::Result<Value> {
     };
     let value: Value = match serde_json::from_str(&text) {
         Ok(value) => value,
-        Err(_) => serde_saphyr::from_str(&text).with_context(|| format!("{} is neither JSON nor YAML", path.display()))?,
+        Err(_) => {
+            serde_saphyr::from_str(&text).with_context(|| format!("{} is neither JSON nor YAML", path.display()))?
+        }
     };
     let is_document = value["kind"].is_string() && value["spec"].is_object();
     Ok(if is_document { value["spec"].clone() } else { value })
@@ -188,7 +190,11 @@ mod tests {
             name: String::from("x"),
             place: InTenant { tenant: String::from("t") },
             file: None,
-            set: vec![String::from("upstream.colon=literal"), String::from("limits.per_minute=5"), String::from("cards=[\"a\"]")],
+            set: vec![
+                String::from("upstream.colon=literal"),
+                String::from("limits.per_minute=5"),
+                String::from("cards=[\"a\"]"),
+            ],
         };
         assert_eq!(
             spec(&written).unwrap(),

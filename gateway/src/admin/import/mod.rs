@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 /// What to import, and how.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ImportSpec {
+pub(super) struct ImportSpec {
     /// The agent's address, or its card's when it ends in `.json`.
     pub url: String,
     /// The card's name here; from the agent's name if absent.
@@ -45,7 +45,7 @@ pub struct ImportSpec {
 
 /// A place where a card may be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Attempt {
+pub(super) struct Attempt {
     /// The address.
     pub url: String,
     /// What came of it.
@@ -54,7 +54,7 @@ pub struct Attempt {
 
 /// What was found and why it was set up so.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ImportReport {
+pub(super) struct ImportReport {
     /// Where the card was read.
     pub card_url: String,
     /// Everything that was asked, in order.
@@ -69,7 +69,7 @@ pub struct ImportReport {
 
 /// One interface of the agent.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct InterfaceReport {
+pub(super) struct InterfaceReport {
     /// Its address.
     pub url: String,
     /// What the card says.
@@ -82,7 +82,7 @@ pub struct InterfaceReport {
 
 /// A card that was imported.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Imported {
+pub(super) struct Imported {
     /// The card.
     pub card: cards::CardResource,
     /// How it was found.
@@ -100,7 +100,7 @@ struct Usable {
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards/import", tag = "cards", params(("tenant" = String, Path)),
     request_body = ImportSpec,
     responses((status = 201, body = Imported), (status = 400, body = ApiError), (status = 422, body = ApiError)))]
-pub async fn import(
+pub(super) async fn import(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Document { typed, .. }: Document<ImportSpec>,
@@ -264,10 +264,12 @@ fn dialect(name: &str) -> Result<Dialect, ApiError> {
 async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Option<Dialect>, String), ApiError> {
     let declared = Dialect::of_interface(interface.binding.name(), &interface.version);
     let mut order: Vec<Dialect> = declared.into_iter().collect();
-    let candidates = match interface.binding {
+    let candidates = match &interface.binding {
         rewrite::Binding::JsonRpc => vec![Dialect::J1, Dialect::J3],
         rewrite::Binding::HttpJson => vec![Dialect::R1],
-        rewrite::Binding::Grpc => return Ok((None, String::from("gRPC is not spoken yet"))),
+        rewrite::Binding::Grpc | rewrite::Binding::Other(_) => {
+            return Ok((None, format!("{} is not spoken here", interface.binding.name())));
+        }
     };
     order.extend(candidates.into_iter().filter(|candidate| Some(*candidate) != declared));
     for dialect in order {
@@ -288,11 +290,7 @@ async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Opt
 }
 
 /// How the colon is spelled, where it matters.
-async fn settle_colon(
-    admin: &Shared,
-    usable: &[Usable],
-    report: &mut ImportReport,
-) -> Result<Option<Colon>, ApiError> {
+async fn settle_colon(admin: &Shared, usable: &[Usable], report: &mut ImportReport) -> Result<Option<Colon>, ApiError> {
     let Some(with_paths) = usable.iter().find(|one| matches!(one.dialect, Dialect::R1 | Dialect::PathRpc)) else {
         return Ok(None);
     };

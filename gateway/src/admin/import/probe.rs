@@ -4,7 +4,9 @@
 //! interface is asked for a task that can't exist (an A2A error is proof of the dialect), and each spelling of the
 //! colon is tried with verbs that start no work (product.md D2, §7). Nothing here ever sends a message.
 
-use a2a::dialect::{AgentAddress, Colon, Minted, PathBody, Received, SubscribeVerb, Version, decode_answer, encode_call};
+use a2a::dialect::{
+    AgentAddress, Colon, Minted, PathBody, Received, SubscribeVerb, Version, decode_answer, encode_call,
+};
 use a2a::{Call, Dialect, FaultKind, OperationKind};
 use bytes::Bytes;
 use egress::Client;
@@ -24,7 +26,7 @@ struct Seen {
 
 /// Whether an interface speaks a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speaks {
+pub(super) enum Speaks {
     /// An A2A answer in that dialect.
     Yes,
     /// Something else.
@@ -32,12 +34,8 @@ pub enum Speaks {
 }
 
 /// Asks for a task that can't exist.
-pub async fn speaks(agents: &Client, dialect: Dialect, base: &str, colon: Colon, id: &str) -> Speaks {
-    let call = Call {
-        kind: OperationKind::GetTask,
-        params: json::Object::from([("id", id)]),
-        origin: Version::V10,
-    };
+pub(super) async fn speaks(agents: &Client, dialect: Dialect, base: &str, colon: Colon, id: &str) -> Speaks {
+    let call = Call { kind: OperationKind::GetTask, params: json::Object::from([("id", id)]), origin: Version::V10 };
     let minted = Minted { rpc_id: id, message_id: id };
     let Ok(outgoing) = encode_call(dialect, &call, &address(base, colon), minted, SubscribeVerb::Post) else {
         return Speaks::No;
@@ -53,7 +51,9 @@ pub async fn speaks(agents: &Client, dialect: Dialect, base: &str, colon: Colon,
     };
     match decode_answer(dialect, call.kind, id, received, &json::Limits::default()) {
         // The method or the version is unknown there: A2A perhaps, but not this dialect.
-        Ok(Err(fault)) if matches!(fault.kind, FaultKind::MethodNotFound | FaultKind::VersionNotSupported) => Speaks::No,
+        Ok(Err(fault)) if matches!(fault.kind, FaultKind::MethodNotFound | FaultKind::VersionNotSupported) => {
+            Speaks::No
+        }
         Ok(_) => Speaks::Yes,
         Err(_) => Speaks::No,
     }
@@ -61,7 +61,7 @@ pub async fn speaks(agents: &Client, dialect: Dialect, base: &str, colon: Colon,
 
 /// Which spellings of the colon an agent's paths understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Colons {
+pub(super) struct Colons {
     /// `message%3Asend`
     pub percent: bool,
     /// `message:send`
@@ -70,12 +70,12 @@ pub struct Colons {
 
 impl Colons {
     /// The spelling to use: literal only where only literal answers (product.md §7).
-    pub fn choice(self) -> Colon {
+    pub(super) fn choice(self) -> Colon {
         if self.literal && !self.percent { Colon::Literal } else { Colon::Percent }
     }
 
     /// What was found, for people.
-    pub fn evidence(self) -> &'static str {
+    pub(super) fn evidence(self) -> &'static str {
         match (self.percent, self.literal) {
             (true, true) => "both spellings answer; percent-encoded is used",
             (true, false) => "only the percent-encoded colon answers",
@@ -86,11 +86,8 @@ impl Colons {
 }
 
 /// Tries both spellings with verbs that start no work.
-pub async fn colons(agents: &Client, base: &str, id: &str) -> Colons {
-    Colons {
-        percent: answers(agents, base, "%3A", id).await,
-        literal: answers(agents, base, ":", id).await,
-    }
+pub(super) async fn colons(agents: &Client, base: &str, id: &str) -> Colons {
+    Colons { percent: answers(agents, base, "%3A", id).await, literal: answers(agents, base, ":", id).await }
 }
 
 /// Evidence that `message{colon}send` is a route: 2xx with `Allow`, 405, or an A2A error.
