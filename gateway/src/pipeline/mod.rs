@@ -82,7 +82,7 @@ pub async fn handle(app: Arc<App>, source: SocketAddr, request: Request<Incoming
     match run(&exchange, &mut body, &mut manner, &mut trail).await {
         Ok(done) => respond::answer(&exchange, done, manner, trail).await,
         Err(reject) => {
-            respond::linger(&app, &head, body, &reject);
+            respond::linger(&app, &head, body);
             respond::refuse(&head, &reject, &manner, &mut trail).await
         }
     }
@@ -141,5 +141,6 @@ async fn run(
     let mut findings = Findings::default();
     let heard = respond::heard(reply, &ownership, &guards, &mut findings).await;
     trail.inspected(findings);
-    Ok(Done { reply: heard?, call: call.kind, permit, ownership, guards, slot })
+    let reply = respond::published(heard?, call.kind, &permit, app)?;
+    Ok(Done { reply, call: call.kind, permit, ownership, guards, slot })
 }

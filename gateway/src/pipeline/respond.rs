@@ -5,6 +5,7 @@
 
 use crate::app::App;
 use crate::audit::Outcome;
+use crate::discovery::publish::{self, PublishError};
 use crate::pipeline::audit::Trail;
 use crate::pipeline::body::Body;
 use crate::pipeline::event::EventPath;
@@ -15,11 +16,11 @@ use crate::pipeline::limit::Slot;
 use crate::pipeline::owner::Ownership;
 use crate::pipeline::owner::list::{self, Step};
 use crate::pipeline::refusal::{Manner, rejected_answer};
-use crate::pipeline::{Done, Exchange, encode};
+use crate::pipeline::{Done, Exchange, Permit, encode};
 use crate::reject::Reject;
 use crate::upstream::events::Events;
 use crate::upstream::relay::{Relay, Timing, WAITING};
-use a2a::dialect::Wire;
+use a2a::dialect::{BadAnswer, Wire};
 use a2a::{Answer, Call, Event, Fault, FaultKind, OperationKind};
 use http::Response;
 use http_body::Body as _;
@@ -98,6 +99,26 @@ async fn early(mut events: Events, guards: &Guards, findings: &mut Findings) -> 
     })
 }
 
+/// An agent's extended card as the gateway publishes it: with the gateway's addresses in place of the agent's, and the
+/// tenant's signatures over what is left after the guard (protocol 6.3).
+pub(super) fn published(reply: Reply, kind: OperationKind, permit: &Permit, app: &App) -> Result<Reply, Reject> {
+    match reply {
+        Reply::Answer(mut answer, size) if kind == OperationKind::GetExtendedCard => {
+            let bad =
+                || Reject::from(ForwardError::BadAnswer(BadAnswer::Shape { member: "card", problem: "is no card" }));
+            let document = answer.body.as_object().ok_or_else(bad)?;
+            let url = app.settings.public.urls.first().ok_or(Reject::Internal)?;
+            let signed = publish::signed(document, permit.tenant(), &permit.card().name, (0, url.as_str()));
+            answer.body = Json::from(signed.map_err(|error| match error {
+                PublishError::Document(_) => bad(),
+                PublishError::NoSigner | PublishError::Sign(_) => Reject::Internal,
+            })?);
+            Ok(Reply::Answer(answer, size))
+        }
+        other @ (Reply::Answer(..) | Reply::Events(_) | Reply::Fault(..)) => Ok(other),
+    }
+}
+
 /// Writes what may be heard.
 pub(super) async fn answer(exchange: &Exchange<'_>, done: Done, manner: Manner, mut trail: Trail) -> Response<Body> {
     let (head, voice) = (exchange.head, &manner.voice);
@@ -135,7 +156,7 @@ fn whole(manner: &Manner, kind: OperationKind, answer: Answer) -> Wire {
 
 /// What a stream takes with it.
 struct Streaming {
-    permit: super::Permit,
+    permit: Permit,
     call: OperationKind,
     slot: Slot,
     manner: Manner,
@@ -183,11 +204,12 @@ pub(super) async fn refuse(head: &Head, reject: &Reject, manner: &Manner, trail:
 }
 
 /// Reads on for a while after a refusal, so that a caller who is still sending can read why it was refused before the
-/// connection is closed (F59). A caller that waits for `100 Continue` is not sending, and must not be asked to.
-pub(super) fn linger(app: &Arc<App>, head: &Head, mut body: Incoming, reject: &Reject) {
+/// connection is closed (F59), or can use it again: hyper closes it unannounced when a body was left unread. A caller
+/// that waits for `100 Continue` is not sending, and must not be asked to.
+pub(super) fn linger(app: &Arc<App>, head: &Head, mut body: Incoming) {
     const LONGEST: Duration = Duration::from_secs(2);
     const MOST: usize = 32 * 1024 * 1024;
-    if body.is_end_stream() || head.expects_continue || !reject.closes_connection() {
+    if body.is_end_stream() || head.expects_continue {
         return;
     }
     app.tasks.spawn("unread body", async move {

@@ -140,3 +140,38 @@ async fn idle_connections_end_when_the_gateway_stops() {
     assert!(tokio::net::TcpStream::connect(h.public).await.is_err(), "nothing new is accepted");
     h.finish().await;
 }
+
+#[tokio::test]
+async fn a_connection_lives_on_when_the_body_of_a_refused_request_came_late() {
+    let h = Harness::start().await;
+    let mut stream = tokio::net::TcpStream::connect(h.public).await.unwrap();
+    let head = "POST /a2a/acme/echo/message:send HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n\
+                content-length: 2\r\n\r\n";
+    for round in 0..3 {
+        stream.write_all(head.as_bytes()).await.unwrap();
+        assert_eq!(status_of_next(&mut stream).await, 401, "round {round}");
+        stream.write_all(b"{}").await.unwrap();
+    }
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    assert_eq!(status_of_next(&mut stream).await, 200);
+    drop(stream);
+    h.finish().await;
+}
+
+/// Reads one whole answer; leaves the connection open.
+async fn status_of_next(stream: &mut tokio::net::TcpStream) -> u16 {
+    let mut answer = Vec::new();
+    let whole = async {
+        loop {
+            let read = stream.read_buf(&mut answer).await.unwrap();
+            assert_ne!(read, 0, "closed after {:?}", String::from_utf8_lossy(&answer));
+            let text = String::from_utf8_lossy(&answer).to_ascii_lowercase();
+            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+            if length.is_some_and(|length| length.parse() == Ok(body.len())) {
+                return text.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+            }
+        }
+    };
+    tokio::time::timeout(DEADLINE, whole).await.expect("an answer in time")
+}

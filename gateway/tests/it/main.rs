@@ -2,6 +2,7 @@
 
 mod config;
 mod discovery;
+mod extended_card;
 mod harness;
 mod listener;
 mod registry;
