@@ -71,17 +71,20 @@ async def streams(line):
 
 
 def split(answer):
-    """Status, headers without those that differ from answer to answer, body."""
+    """Status, headers (name → values), body."""
     head, _, body = answer.replace("\r\n", "\n").partition("\n\n")
     status, *headers = head.split("\n")
-    fields = {name.lower(): value.strip() for name, _, value in (header.partition(":") for header in headers)}
+    fields = {}
+    for name, _, value in (header.partition(":") for header in headers):
+        fields.setdefault(name.lower(), []).append(value.strip())
     return int(status.split()[1]), fields, body
 
 
 async def needs_a_key(line):
     status, headers, body = split(await shell(re.sub(r'-H "Authorization: [^"]*"', "-i", line)))
     equal(status, 401, "status")
-    true(headers.get("www-authenticate", "").startswith("Bearer"), f"WWW-Authenticate: {headers.get('www-authenticate')}")
+    challenges = [challenge.split()[0] for challenge in headers.get("www-authenticate", [])]
+    equal(challenges, ["Bearer", "ApiKey"], "WWW-Authenticate")
     true(json.loads(body)["error"]["message"], "the error has no text")
 
 
