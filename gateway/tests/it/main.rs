@@ -1,9 +1,23 @@
 //! The gateway's integration tests: one binary, every test against a live gateway in this process.
+//!
+//! `harness` makes rows as the admin API does; `rig` puts a snapshot in place by hand, where a test is about calls.
 
 mod config;
 mod discovery;
 mod extended_card;
+mod guard;
 mod harness;
+mod headers;
+mod json;
+mod limits;
 mod listener;
+mod refusals;
 mod registry;
+mod relay;
+mod rig;
+mod route;
 mod seal;
+mod start;
+mod stream;
+mod task;
+mod wire;

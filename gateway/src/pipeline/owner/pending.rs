@@ -101,3 +101,46 @@ async fn replay_some(owners: &Owners, thing: Thing) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::owner::PageKey;
+
+    fn key(thing: Thing, id: &str) -> Key {
+        Key { thing, tenant: "acme".into(), card: "card-1".into(), id: id.into() }
+    }
+
+    #[test]
+    fn the_first_claim_here_wins_here() {
+        let pending = Pending::default();
+        assert_eq!(pending.put(key(Thing::Task, "t1"), &"p1".into(), 1).as_deref(), Some("p1"));
+        assert_eq!(pending.put(key(Thing::Task, "t1"), &"p2".into(), 2).as_deref(), Some("p1"));
+        assert_eq!(pending.put(key(Thing::Context, "t1"), &"p2".into(), 2).as_deref(), Some("p2"));
+        assert_eq!(pending.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn claims_are_replayed_and_the_stores_owner_wins() {
+        let database = store::testing::sqlite_file().await;
+        let page_key = PageKey::new(&[7; 32]).unwrap();
+        let owners = Owners::new(database.store.clone(), Duration::from_secs(5), page_key);
+        let tenant = TenantId::new("acme").unwrap();
+        let earlier = task_claim(tenant.clone(), &key(Thing::Task, "t2"), "p9", 1);
+        database.store.claim_task(&earlier).await.unwrap();
+        for id in ["t1", "t2"] {
+            owners.pending.put(key(Thing::Task, id), &"p1".into(), 5);
+        }
+        owners.pending.put(key(Thing::Context, "c1"), &"p1".into(), 5);
+        let stop = CancellationToken::new();
+        stop.cancel();
+        replay(&owners, &stop).await;
+        assert_eq!(owners.pending.len(), 0);
+        for (id, owner) in [("t1", "p1"), ("t2", "p9")] {
+            let row = database.store.task_owner(&tenant, "card-1", id).await.unwrap().unwrap();
+            assert_eq!(row.principal_id, owner, "{id}");
+            assert_eq!(owners.known.get(&key(Thing::Task, id)).as_deref(), Some(owner), "{id}");
+        }
+        assert!(database.store.context_owner(&tenant, "card-1", "c1").await.unwrap().is_some());
+    }
+}
