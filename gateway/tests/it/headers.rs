@@ -28,8 +28,11 @@ async fn our_headers_are_stamped_once_whatever_the_caller_sends() {
         assert_eq!(heard.status, 200, "{headers:?}");
         let seen = agent.requests().pop().unwrap();
         assert!(!seen.headers_text().contains("canary"), "{headers:?}: {}", seen.headers_text());
-        let stamps: Vec<_> =
-            seen.header_list().into_iter().filter(|(name, _)| name.eq_ignore_ascii_case("x-brutor-tenant-id")).collect();
+        let stamps: Vec<_> = seen
+            .header_list()
+            .into_iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("x-brutor-tenant-id"))
+            .collect();
         assert_eq!(stamps.len(), 1);
         assert_eq!(stamps[0].1, "acme");
         assert_eq!(seen.header("x-correlation-id"), heard.header("x-correlation-id"));
@@ -57,8 +60,19 @@ async fn only_the_allowed_headers_reach_the_agent() {
     let mut names: Vec<String> = seen.header_list().into_iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
     names.sort();
     let allowed = [
-        "a2a-extensions", "a2a-version", "accept", "accept-encoding", "authorization", "content-length", "content-type",
-        "host", "traceparent", "tracestate", "user-agent", "x-brutor-tenant-id", "x-correlation-id",
+        "a2a-extensions",
+        "a2a-version",
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "content-length",
+        "content-type",
+        "host",
+        "traceparent",
+        "tracestate",
+        "user-agent",
+        "x-brutor-tenant-id",
+        "x-correlation-id",
     ];
     assert_eq!(names, allowed);
     assert_eq!(seen.header("a2a-extensions").as_deref(), Some("https://x.test/a, https://x.test/b"));
@@ -107,9 +121,15 @@ async fn no_header_of_the_agent_reaches_the_caller() {
     let body = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
     let length = body.len().to_string();
     let headers = [
-        ("Content-Type", "application/json"), ("Content-Length", length.as_str()), ("Set-Cookie", "canary=1"),
-        ("WWW-Authenticate", "Basic realm=canary"), ("X-Internal", "canary"), ("Server", "canary"),
-        ("Location", "http://canary.test"), ("X-Correlation-Id", "canary"), ("Cache-Control", "public, max-age=9"),
+        ("Content-Type", "application/json"),
+        ("Content-Length", length.as_str()),
+        ("Set-Cookie", "canary=1"),
+        ("WWW-Authenticate", "Basic realm=canary"),
+        ("X-Internal", "canary"),
+        ("Server", "canary"),
+        ("Location", "http://canary.test"),
+        ("X-Correlation-Id", "canary"),
+        ("Cache-Control", "public, max-age=9"),
         ("Access-Control-Allow-Origin", "http://canary.test"),
     ];
     let agent = Scripted::start(Reply::head("200 OK", &headers).bytes(body)).await.unwrap();
@@ -141,12 +161,15 @@ async fn media_types_are_read_by_their_meaning() {
         let ask = content_type.map_or_else(|| ask.clone(), |value| ask.clone().header("Content-Type", value));
         ask.body(injection.as_bytes())
     };
-    for known in ["application/a2a+json", "application/json", "application/a2a+json; charset=utf-8", "APPLICATION/JSON"] {
+    for known in ["application/a2a+json", "application/json", "application/a2a+json; charset=utf-8", "APPLICATION/JSON"]
+    {
         let heard = rig.call(ask(Some(known))).await;
         assert_eq!((heard.status, heard.at("/error/details/0/reason").as_str()), (403, "GUARDRAIL_BLOCKED"), "{known}");
         assert_eq!(heard.header("content-type").as_deref(), Some("application/a2a+json"));
     }
-    for unknown in [Some("application/x-www-form-urlencoded"), Some("text/plain"), Some("application/json, text/plain"), None] {
+    for unknown in
+        [Some("application/x-www-form-urlencoded"), Some("text/plain"), Some("application/json, text/plain"), None]
+    {
         assert_eq!(rig.call(ask(unknown)).await.status, 415, "{unknown:?}");
     }
     assert_eq!(agent.seen().connections, 0);
@@ -157,8 +180,11 @@ async fn a_head_that_is_not_http_is_closed() {
     let agent = start(Behaviour::Honest).await.unwrap();
     let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).start().await;
     let head = format!("Host: gw.test\r\nAuthorization: Bearer {P1}\r\nContent-Type: application/json\r\n");
-    for framing in ["Content-Length: 80\r\nTransfer-Encoding: chunked\r\n", "Content-Length: +80\r\n", "Content-Length: 8,8\r\n"] {
-        let bytes = format!("POST /a2a/acme/echo/message:send HTTP/1.1\r\n{head}{framing}Connection: close\r\n\r\n{SEND}");
+    for framing in
+        ["Content-Length: 80\r\nTransfer-Encoding: chunked\r\n", "Content-Length: +80\r\n", "Content-Length: 8,8\r\n"]
+    {
+        let bytes =
+            format!("POST /a2a/acme/echo/message:send HTTP/1.1\r\n{head}{framing}Connection: close\r\n\r\n{SEND}");
         let heard = exchange(rig.address, bytes.as_bytes()).await;
         assert_eq!(heard.status, 400, "{framing}");
     }

@@ -32,16 +32,21 @@ async fn what_is_written_twice_is_refused() {
     let agent = start(Behaviour::Honest).await.unwrap();
     let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1).guarded()).start().await;
     let parts = |first: &str, second: &str| {
-        format!(r#"{{"message":{{"messageId":"m1","role":"ROLE_USER","parts":[{{"text":"{first}"}}],"parts":[{{"text":"{second}"}}]}}}}"#)
+        format!(
+            r#"{{"message":{{"messageId":"m1","role":"ROLE_USER","parts":[{{"text":"{first}"}}],"parts":[{{"text":"{second}"}}]}}}}"#
+        )
     };
     for body in [
         parts(crate::rig::INJECTION, "hi"),
         parts("hi", crate::rig::INJECTION),
         r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hi","te\u0078t":"x"}]}}"#.to_owned(),
         r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hi","data":{"a":1}}]}}"#.to_owned(),
-        r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"url":"http://a.test","raw":"aGk="}]}}"#.to_owned(),
-        r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hi"}],"taskId":"a","task_id":"b"}}"#.to_owned(),
-        r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hi"}]},"params":{"message":{}}}"#.to_owned(),
+        r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"url":"http://a.test","raw":"aGk="}]}}"#
+            .to_owned(),
+        r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hi"}],"taskId":"a","task_id":"b"}}"#
+            .to_owned(),
+        r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hi"}]},"params":{"message":{}}}"#
+            .to_owned(),
         "{\"message\":{\"messageId\":\"m1\",\"role\":\"ROLE_USER\",\"parts\":[{\"text\":\"\\ud800\"}]}}".to_owned(),
         format!("\u{feff}{}", says("hi")),
         format!("{}x", says("hi")),

@@ -172,7 +172,10 @@ async fn too_many_parts_are_invalid() {
     };
     assert_eq!(rig.call(rest(&parts(256))).await.status, 200);
     assert_eq!(rig.call(rest(&parts(257))).await.status, 400);
-    let file = format!(r#"{{"message":{{"messageId":"m1","role":"ROLE_USER","parts":[{{"raw":"{}","mediaType":"image/png"}}]}}}}"#, "iVBO".repeat(786_432));
+    let file = format!(
+        r#"{{"message":{{"messageId":"m1","role":"ROLE_USER","parts":[{{"raw":"{}","mediaType":"image/png"}}]}}}}"#,
+        "iVBO".repeat(786_432)
+    );
     assert_eq!(rig.call(rest(&file)).await.status, 200);
     assert_eq!(agent.requests().len(), 2);
 }

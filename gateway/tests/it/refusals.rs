@@ -124,7 +124,9 @@ async fn two_credentials_are_400_in_every_operation() {
 async fn what_a_caller_may_not_see_is_byte_for_byte_missing() {
     let (agent, rig) = echo().await;
     let told = |heard: Heard| (heard.status, heard.header("content-type"), heard.body);
-    for ((kind, foreign), (_, missing)) in every_operation("/a2a/acme/echo").into_iter().zip(every_operation("/a2a/acme/none")) {
+    for ((kind, foreign), (_, missing)) in
+        every_operation("/a2a/acme/echo").into_iter().zip(every_operation("/a2a/acme/none"))
+    {
         let foreign = told(rig.call(foreign.key(G1)).await);
         let missing = told(rig.call(missing.key(P1)).await);
         assert_eq!(foreign, missing, "{kind:?}");

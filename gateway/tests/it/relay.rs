@@ -50,7 +50,9 @@ async fn a_caller_who_leaves_before_the_answer_cancels_the_agent() {
 
 #[tokio::test]
 async fn whatever_is_withdrawn_ends_the_stream_with_a_legal_error() {
-    for (what, code) in [("key", -32040), ("principal", -32040), ("card", -32046), ("tenant", -32046), ("grant", -32041)] {
+    for (what, code) in
+        [("key", -32040), ("principal", -32040), ("card", -32046), ("tenant", -32046), ("grant", -32041)]
+    {
         let (agent, rig, mut live) = open_stream().await;
         let world = rig.world();
         let tenant = &world.tenants["acme"];
@@ -83,7 +85,8 @@ async fn a_stopping_gateway_ends_its_streams_and_takes_no_calls() {
 #[tokio::test]
 async fn an_agent_that_never_stops_is_slowed_down_by_its_caller() {
     let agent = start(Behaviour::Endless).await.unwrap();
-    let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).set("limits.stream_idle_timeout", "500ms").start().await;
+    let rig =
+        Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).set("limits.stream_idle_timeout", "500ms").start().await;
     let mut live = rig.live(rpc("SendStreamingMessage", &says("hi"))).await;
     assert!(live.event().await.is_some());
     // The caller reads no more: the stream is held back, and in the end given up.

@@ -88,7 +88,9 @@ async fn invalid_utf8_ends_the_stream_with_an_error() {
 
 #[tokio::test]
 async fn half_an_event_is_never_sent_and_the_break_is_told() {
-    for (dialect, ask) in [(Dialect::J1, rpc("SendStreamingMessage", &says("hi"))), (Dialect::R1, stream_asks()[1].clone())] {
+    for (dialect, ask) in
+        [(Dialect::J1, rpc("SendStreamingMessage", &says("hi"))), (Dialect::R1, stream_asks()[1].clone())]
+    {
         let agent = start(Behaviour::ResetMidEvent).await.unwrap();
         let rig = Plan::echo(CardSpec::of(&agent.url(), dialect)).start().await;
         let heard = rig.call(ask).await;
@@ -128,7 +130,11 @@ async fn an_error_in_place_of_a_stream_is_told_in_the_callers_words() {
         let rig = Plan::echo(CardSpec::of(&agent.url(), dialect)).start().await;
         for ask in stream_asks() {
             let heard = rig.call(ask).await;
-            assert!(heard.text().contains("-32004") || heard.text().contains("UNSUPPORTED_OPERATION"), "{dialect:?} {}", heard.text());
+            assert!(
+                heard.text().contains("-32004") || heard.text().contains("UNSUPPORTED_OPERATION"),
+                "{dialect:?} {}",
+                heard.text()
+            );
         }
         assert!(rig.records(4).await.iter().all(|record| record.outcome == "agent_fault"));
     }
@@ -172,7 +178,8 @@ async fn a_stream_may_outlast_the_wait_for_a_unary_answer() {
 #[tokio::test]
 async fn silence_ends_a_stream_and_the_agents_connection() {
     let agent = Scripted::start(Reply::sse().event(WORKING).hang()).await.unwrap();
-    let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).set("limits.stream_idle_timeout", "300ms").start().await;
+    let rig =
+        Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).set("limits.stream_idle_timeout", "300ms").start().await;
     let events = rig.call(rpc("SendStreamingMessage", &says("hi"))).await.events();
     assert_eq!((events[1].name.as_deref(), events[1].code()), (Some("error"), -32045));
     agent.wait_for_hang_ups(1).await.unwrap();
@@ -186,7 +193,8 @@ async fn pings_of_the_agent_end_its_silence() {
         reply = reply.pause(Duration::from_millis(100)).chunk(": ping\n\n");
     }
     let agent = Scripted::start(reply.event(DONE).end()).await.unwrap();
-    let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).set("limits.stream_idle_timeout", "700ms").start().await;
+    let rig =
+        Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).set("limits.stream_idle_timeout", "700ms").start().await;
     assert_eq!(rig.call(rpc("SendStreamingMessage", &says("hi"))).await.events().len(), 2);
 }
 
@@ -194,7 +202,8 @@ async fn pings_of_the_agent_end_its_silence() {
 async fn an_agent_that_answers_no_head_in_time_is_a_timeout() {
     let agent = start(Behaviour::Hang).await.unwrap();
     for (ask, status) in [(stream_asks()[1].clone(), 504), (rpc("SendMessage", &says("hi")), 200)] {
-        let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).set("limits.unary_timeout", "200ms").start().await;
+        let rig =
+            Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).set("limits.unary_timeout", "200ms").start().await;
         let heard = rig.call(ask).await;
         assert_eq!(heard.status, status);
         assert!([504, -32045].contains(&heard.code()), "{}", heard.text());
@@ -276,8 +285,11 @@ async fn last_event_id_replays_nothing_to_anybody() {
 async fn the_head_of_a_stream_is_ours_and_comes_before_the_first_event() {
     let gate = Gate::new();
     let headers = [
-        ("Content-Type", "text/event-stream; charset=utf-8"), ("Connection", "keep-alive, X-Internal"),
-        ("Keep-Alive", "timeout=5"), ("X-Internal", "10.0.0.7"), ("Transfer-Encoding", "chunked"),
+        ("Content-Type", "text/event-stream; charset=utf-8"),
+        ("Connection", "keep-alive, X-Internal"),
+        ("Keep-Alive", "timeout=5"),
+        ("X-Internal", "10.0.0.7"),
+        ("Transfer-Encoding", "chunked"),
     ];
     let (_agent, rig) = gateway(Reply::head("200 OK", &headers).wait(&gate).event(DONE).end()).await;
     let mut live = rig.live(rpc("SendStreamingMessage", &says("hi")).header("Accept-Encoding", "gzip, br")).await;
@@ -293,7 +305,8 @@ async fn the_head_of_a_stream_is_ours_and_comes_before_the_first_event() {
 #[tokio::test]
 async fn an_http2_caller_gets_no_connection_headers() {
     use http_body_util::{BodyExt as _, Full};
-    let headers = [("Content-Type", "text/event-stream"), ("Connection", "keep-alive"), ("Transfer-Encoding", "chunked")];
+    let headers =
+        [("Content-Type", "text/event-stream"), ("Connection", "keep-alive"), ("Transfer-Encoding", "chunked")];
     let (_agent, rig) = gateway(Reply::head("200 OK", &headers).event(DONE).end()).await;
     let client = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new())
         .http2_only(true)

@@ -183,7 +183,12 @@ async fn a_list_holds_the_callers_tasks_and_counts_only_them() {
         let id = text.split("make ").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("t-x").to_owned();
         // Tasks of different callers are in different contexts.
         let context = if id == "t-5" { "c-of-p2" } else { "c-of-p1" };
-        Reply::json(200, format!(r#"{{"task":{{"id":"{id}","contextId":"{context}","status":{{"state":"TASK_STATE_COMPLETED"}}}}}}"#))
+        Reply::json(
+            200,
+            format!(
+                r#"{{"task":{{"id":"{id}","contextId":"{context}","status":{{"state":"TASK_STATE_COMPLETED"}}}}}}"#
+            ),
+        )
     }))
     .await
     .unwrap();
@@ -193,14 +198,24 @@ async fn a_list_holds_the_callers_tasks_and_counts_only_them() {
         assert_eq!(heard.status, 200, "{}", heard.text());
     }
     let first = rig.call(list(P1, "?pageSize=2")).await;
-    assert_eq!((first.at("/tasks/0/id"), first.at("/tasks/1/id"), first.at("/totalSize")), ("t-3".into(), "t-7".into(), "3".into()));
+    assert_eq!(
+        (first.at("/tasks/0/id"), first.at("/tasks/1/id"), first.at("/totalSize")),
+        ("t-3".into(), "t-7".into(), "3".into())
+    );
     let token = first.at("/nextPageToken");
     let second = rig.call(list(P1, &format!("?pageSize=2&pageToken={token}"))).await;
-    assert_eq!((second.at("/tasks/0/id"), second.at("/tasks/1/id"), second.at("/nextPageToken")), ("t-50".into(), String::new(), String::new()));
+    assert_eq!(
+        (second.at("/tasks/0/id"), second.at("/tasks/1/id"), second.at("/nextPageToken")),
+        ("t-50".into(), String::new(), String::new())
+    );
     let theirs = rig.call(list(P2, "")).await;
     assert_eq!((theirs.at("/tasks/0/id"), theirs.at("/totalSize")), ("t-5".into(), "1".into()));
     // A token is good for the caller and the query it was made for.
-    for stolen in [list(P2, &format!("?pageSize=2&pageToken={token}")), list(P1, &format!("?pageSize=3&pageToken={token}")), list(P1, "?pageToken=t-3")] {
+    for stolen in [
+        list(P2, &format!("?pageSize=2&pageToken={token}")),
+        list(P1, &format!("?pageSize=3&pageToken={token}")),
+        list(P1, "?pageToken=t-3"),
+    ] {
         assert_eq!(rig.call(stolen).await.status, 400);
     }
     let before = agent.requests().len();
@@ -240,7 +255,12 @@ async fn a_finished_task_cannot_be_subscribed_to_and_says_so_plainly() {
         let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).start().await;
         let task = new_task(&rig).await;
         let heard = rig.call(Ask::post(&format!("{ECHO}/tasks/{task}:subscribe")).key(P1).v10()).await;
-        assert_eq!((heard.status, heard.at("/error/details/0/reason").as_str()), (400, "UNSUPPORTED_OPERATION"), "{}", heard.text());
+        assert_eq!(
+            (heard.status, heard.at("/error/details/0/reason").as_str()),
+            (400, "UNSUPPORTED_OPERATION"),
+            "{}",
+            heard.text()
+        );
         assert!(!heard.header("content-type").unwrap().contains("event-stream"));
         let heard = rig.call(rpc_as(P1, ECHO, "SubscribeToTask", &format!(r#"{{"id":"{task}"}}"#))).await;
         assert!(heard.text().contains("-32004"), "{}", heard.text());

@@ -212,7 +212,11 @@ impl Live {
             if let Some(at) = find(&buffer, b"\r\n\r\n") {
                 break at + 4;
             }
-            assert!(read(&mut socket, &mut buffer).await, "closed before an answer: {}", String::from_utf8_lossy(&buffer));
+            assert!(
+                read(&mut socket, &mut buffer).await,
+                "closed before an answer: {}",
+                String::from_utf8_lossy(&buffer)
+            );
         };
         let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
         buffer.drain(..end);
