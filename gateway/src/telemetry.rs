@@ -37,10 +37,18 @@ pub struct Metrics {
     pub upstream_seconds: Histogram,
     /// `chancery_request_seconds`: time until the end of the answer's head.
     pub request_seconds: Histogram,
-    /// `chancery_audit_backlog_records`: records on disk that the store has not got yet.
-    pub audit_backlog: IntGauge,
-    /// `chancery_audit_lost_total`: records that could not be written.
-    pub audit_lost: IntCounter,
+    /// `chancery_audit_spool_bytes`: bytes of records on disk that the store has not got yet.
+    pub audit_spool_bytes: IntGauge,
+    /// `chancery_audit_open_records`: records of exchanges that have not ended.
+    pub audit_open: IntGauge,
+    /// `chancery_audit_shipped_records`: records brought to the store since the start.
+    pub audit_shipped: IntGauge,
+    /// `chancery_audit_lost_records`: exchanges without a complete record since the start.
+    pub audit_lost: IntGauge,
+    /// `chancery_audit_rejected_records`: records that the store refused; they lie in `rejected.jsonl`.
+    pub audit_rejected: IntGauge,
+    /// `chancery_audit_store_failures`: failed attempts to reach the store since the last success.
+    pub audit_store_failures: IntGauge,
     /// `chancery_connections_open{listener}`: open connections.
     pub connections: IntGaugeVec,
     /// `chancery_connections_refused_total{listener}`: connections closed because there were too many.
@@ -78,8 +86,12 @@ impl Metrics {
             streams: of.gauge("chancery_streams_open", "Event streams that are open")?,
             upstream_seconds: of.histogram("chancery_upstream_seconds", "Time until an agent's response head")?,
             request_seconds: of.histogram("chancery_request_seconds", "Time until the answer's head")?,
-            audit_backlog: of.gauge("chancery_audit_backlog_records", "Records that the store has not got yet")?,
-            audit_lost: of.counter("chancery_audit_lost_total", "Records that could not be written")?,
+            audit_spool_bytes: of.gauge("chancery_audit_spool_bytes", "Bytes of records not in the store yet")?,
+            audit_open: of.gauge("chancery_audit_open_records", "Records of exchanges that have not ended")?,
+            audit_shipped: of.gauge("chancery_audit_shipped_records", "Records brought to the store")?,
+            audit_lost: of.gauge("chancery_audit_lost_records", "Exchanges without a complete record")?,
+            audit_rejected: of.gauge("chancery_audit_rejected_records", "Records that the store refused")?,
+            audit_store_failures: of.gauge("chancery_audit_store_failures", "Failed attempts to reach the store")?,
             connections: of.gauges("chancery_connections_open", "Open connections", &["listener"])?,
             connections_refused: of.counters(
                 "chancery_connections_refused_total",

@@ -133,7 +133,15 @@ fn is_our_origin(app: &App, request: &Request<Incoming>) -> bool {
 }
 
 fn metrics(app: &App) -> Response<Vec<u8>> {
-    app.metrics.task_panics.set(i64::try_from(app.tasks.panics()).unwrap_or(i64::MAX));
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let (backlog, metrics) = (app.audit.backlog(), &app.metrics);
+    metrics.task_panics.set(number(app.tasks.panics()));
+    metrics.audit_spool_bytes.set(number(backlog.bytes));
+    metrics.audit_open.set(number(backlog.open));
+    metrics.audit_shipped.set(number(backlog.shipped));
+    metrics.audit_lost.set(number(backlog.lost.saturating_add(backlog.unrecorded)));
+    metrics.audit_rejected.set(number(backlog.rejected));
+    metrics.audit_store_failures.set(number(backlog.store_failures));
     let mut response = Response::new(app.metrics.render());
     let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);

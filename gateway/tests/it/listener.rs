@@ -175,3 +175,42 @@ async fn status_of_next(stream: &mut tokio::net::TcpStream) -> u16 {
     };
     tokio::time::timeout(DEADLINE, whole).await.expect("an answer in time")
 }
+
+/// R4: a stream that is open when the gateway stops ends with a legal error event, and its record is closed.
+#[tokio::test]
+async fn open_stream_is_told_when_the_gateway_stops() {
+    let h = Harness::start().await;
+    let agent = sample_agents::hostile::Scripted::start(sample_agents::hostile::Reply::sse().hang()).await.unwrap();
+    h.tenant("acme").await;
+    h.card("acme", "slow", &agent.url(), "v10_jsonrpc").await;
+    let caller = h.caller("acme", "bot", &["slow"], &["stream"]).await;
+    let call = json!({
+        "jsonrpc": "2.0", "id": "1", "method": "SendStreamingMessage",
+        "params": {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}}
+    });
+    let stream = h.post("/a2a/acme/slow", &call).header("a2a-version", "1.0").key(&caller.key).open().await;
+    assert_eq!(stream.status(), StatusCode::OK);
+    agent.wait_for_requests(1).await.unwrap();
+    h.begin_shutdown();
+    let rest = tokio::time::timeout(DEADLINE, stream.text()).await.expect("the stream ends in time").unwrap();
+    assert!(rest.contains("event: error"), "{rest}");
+    assert!(rest.contains("-32047"), "{rest}");
+    let records = h.finish().await;
+    assert_eq!(records[0].operation.as_deref(), Some("stream"));
+}
+
+/// HTTP/2 with prior knowledge speaks to the same gateway.
+#[tokio::test]
+async fn http2_is_spoken_with_prior_knowledge() {
+    let h = Harness::start().await;
+    h.tenant("acme").await;
+    h.card("acme", "echo", &h.agents.echo_url.clone(), "v10_jsonrpc").await;
+    let http = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().unwrap();
+    let answer = http.get(format!("http://{}/a2a/acme/echo", h.public)).send().await.unwrap();
+    assert_eq!((answer.status(), answer.version()), (StatusCode::OK, http::Version::HTTP_2));
+    let head = http.head(format!("http://{}/a2a/acme/echo", h.public)).send().await.unwrap();
+    assert!(head.headers().contains_key("etag"));
+    assert_eq!(head.bytes().await.unwrap().len(), 0);
+    drop(http);
+    h.finish().await;
+}

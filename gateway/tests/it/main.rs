@@ -24,6 +24,7 @@ mod relay;
 mod rig;
 mod route;
 mod seal;
+mod serve;
 mod start;
 mod stream;
 mod task;
