@@ -39,7 +39,7 @@ pub struct App {
     /// Background tasks.
     pub tasks: Tasks,
     /// Counters.
-    pub metrics: Metrics,
+    pub metrics: Arc<Metrics>,
     /// Secrets at rest.
     pub seal: Arc<Seal>,
     /// The database.
@@ -117,7 +117,7 @@ impl App {
     /// # Errors
     /// [`StartError`]; nothing is left running.
     pub async fn build(settings: Settings, clock: Clock) -> Result<Bound, StartError> {
-        let metrics = Metrics::new().map_err(StartError::Metrics)?;
+        let metrics = Arc::new(Metrics::new().map_err(StartError::Metrics)?);
         for option in settings.relaxed() {
             tracing::warn!(option, "an option trades safety away");
             metrics.relaxed.with_label_values(&[option]).set(1);
@@ -128,7 +128,7 @@ impl App {
         let store = open_store(&settings).await?;
         let compiler = Arc::new(Compiler::new(&settings, Arc::clone(&seal)));
         let registry = Arc::new(Registry::default());
-        let refresh = Refresh::new(store.clone(), Arc::clone(&registry), Arc::clone(&compiler), metrics.clone());
+        let refresh = Refresh::new(store.clone(), Arc::clone(&registry), Arc::clone(&compiler), Arc::clone(&metrics));
         let refresh = Arc::new(refresh);
         refresh.load_all().await.map_err(StartError::Store)?;
         let public = bind("public", settings.public.listen).await?;
@@ -222,7 +222,7 @@ fn acceptor(app: &App, name: &'static str) -> Acceptor {
         name,
         limits: app.settings.limits.connection.clone(),
         tasks: app.tasks.clone(),
-        metrics: app.metrics.clone(),
+        metrics: Arc::clone(&app.metrics),
     }
 }
 

@@ -22,20 +22,22 @@ pub fn init(settings: &Telemetry) {
 }
 
 /// Every metric of the gateway.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
     /// `chancery_requests_total{outcome,dialect,operation}`: finished requests.
     pub requests: IntCounterVec,
-    /// `chancery_refusals_total{stage,reason}`: requests that the gateway refused.
+    /// `chancery_refusals_total{reason}`: requests that the gateway refused, also those that proved nobody.
     pub refusals: IntCounterVec,
     /// `chancery_requests_in_flight`: requests that are being served.
     pub in_flight: IntGauge,
     /// `chancery_streams_open`: event streams that are open.
     pub streams: IntGauge,
+    /// `chancery_bytes_in_flight`: bytes of bodies held in memory.
+    pub bytes_in_flight: IntGauge,
     /// `chancery_upstream_seconds`: time until an agent's response head.
     pub upstream_seconds: Histogram,
-    /// `chancery_request_seconds`: time until the end of the answer's head.
+    /// `chancery_request_seconds`: time until a call's own response head.
     pub request_seconds: Histogram,
     /// `chancery_audit_spool_bytes`: bytes of records on disk that the store has not got yet.
     pub audit_spool_bytes: IntGauge,
@@ -81,11 +83,12 @@ impl Metrics {
                 "Finished requests",
                 &["outcome", "dialect", "operation"],
             )?,
-            refusals: of.counters("chancery_refusals_total", "Requests the gateway refused", &["stage", "reason"])?,
+            refusals: of.counters("chancery_refusals_total", "Requests the gateway refused", &["reason"])?,
             in_flight: of.gauge("chancery_requests_in_flight", "Requests being served")?,
             streams: of.gauge("chancery_streams_open", "Event streams that are open")?,
+            bytes_in_flight: of.gauge("chancery_bytes_in_flight", "Bytes of bodies held in memory")?,
             upstream_seconds: of.histogram("chancery_upstream_seconds", "Time until an agent's response head")?,
-            request_seconds: of.histogram("chancery_request_seconds", "Time until the answer's head")?,
+            request_seconds: of.histogram("chancery_request_seconds", "Time until a call's own response head")?,
             audit_spool_bytes: of.gauge("chancery_audit_spool_bytes", "Bytes of records not in the store yet")?,
             audit_open: of.gauge("chancery_audit_open_records", "Records of exchanges that have not ended")?,
             audit_shipped: of.gauge("chancery_audit_shipped_records", "Records brought to the store")?,

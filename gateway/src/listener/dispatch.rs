@@ -67,9 +67,33 @@ async fn public_route(app: Arc<App>, peer: SocketAddr, request: Request<Incoming
     }
     if path.starts_with("/a2a/") {
         let source = forwarded::source(peer, request.headers(), &app.settings.public.trusted_proxies);
-        return pipeline::handle(app, source, request).await;
+        return call(app, source, request).await;
     }
     plain(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
+}
+
+/// One call, counted as in flight until the last byte of its answer.
+async fn call(app: Arc<App>, source: SocketAddr, request: Request<Incoming>) -> Response<Body> {
+    let in_flight = InFlight::new(app.metrics.in_flight.clone());
+    let timer = app.metrics.request_seconds.start_timer();
+    let response = pipeline::handle(app, source, request).await;
+    timer.observe_duration();
+    response.map(|body| pipeline::body::holding(body, in_flight))
+}
+
+struct InFlight(prometheus::IntGauge);
+
+impl InFlight {
+    fn new(gauge: prometheus::IntGauge) -> Self {
+        gauge.inc();
+        Self(gauge)
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
 }
 
 /// As they came over the wire, with separators; hyper's own limit is on its buffer and lets a little more through.
@@ -136,6 +160,8 @@ fn metrics(app: &App) -> Response<Vec<u8>> {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let (backlog, metrics) = (app.audit.backlog(), &app.metrics);
     metrics.task_panics.set(number(app.tasks.panics()));
+    metrics.streams.set(i64::try_from(app.calls.limits.open_streams()).unwrap_or(i64::MAX));
+    metrics.bytes_in_flight.set(i64::try_from(app.calls.limits.bytes_in_flight()).unwrap_or(i64::MAX));
     metrics.audit_spool_bytes.set(number(backlog.bytes));
     metrics.audit_open.set(number(backlog.open));
     metrics.audit_shipped.set(number(backlog.shipped));

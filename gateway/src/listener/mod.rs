@@ -41,7 +41,7 @@ pub struct Acceptor {
     /// Where connections run.
     pub tasks: Tasks,
     /// What is counted.
-    pub metrics: Metrics,
+    pub metrics: Arc<Metrics>,
 }
 
 impl Acceptor {

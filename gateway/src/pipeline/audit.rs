@@ -4,6 +4,7 @@
 //! when the exchange ends, also when the caller vanishes: dropping an open trail closes it. Refusals before a
 //! principal is proven are counted, not recorded (product.md D19). *Never* holds message text; no stage reads it.
 
+use crate::app::App;
 use crate::audit::{Audit, AuditFull, AuditLost, Closing, FindingFact, OpenRecord, Opening, Outcome, Slot};
 use crate::clock::{Clock, Micros};
 use crate::pipeline::authenticate::Identity;
@@ -12,15 +13,18 @@ use crate::pipeline::head::Head;
 use crate::pipeline::route::Route;
 use crate::registry::Snapshot;
 use crate::reject::Reject;
+use crate::telemetry::Metrics;
 use a2a::{Answer, Call, Dialect, Event, FaultKind};
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One exchange, from its head to its last byte.
 #[derive(Debug)]
 pub struct Trail {
     audit: Audit,
+    metrics: Arc<Metrics>,
     clock: Clock,
     peer: SocketAddr,
     opening: Opening,
@@ -33,7 +37,7 @@ pub struct Trail {
 impl Trail {
     /// Nothing is known but the head.
     #[must_use]
-    pub fn new(audit: &Audit, clock: &Clock, peer: SocketAddr, head: &Head, now: Micros) -> Self {
+    pub fn new(app: &App, peer: SocketAddr, head: &Head, now: Micros) -> Self {
         let opening = Opening {
             at_us: now,
             peer: peer.ip().to_string(),
@@ -44,8 +48,9 @@ impl Trail {
             ..Opening::default()
         };
         Self {
-            audit: audit.clone(),
-            clock: clock.clone(),
+            audit: app.audit.clone(),
+            metrics: Arc::clone(&app.metrics),
+            clock: app.clock.clone(),
             peer,
             opening,
             closing: Closing::default(),
@@ -150,6 +155,7 @@ impl Trail {
 
     /// How long the agent took to its answer's head.
     pub fn waited(&mut self, took: Duration) {
+        self.metrics.upstream_seconds.observe(took.as_secs_f64());
         self.closing.upstream_us = micros(took);
     }
 
@@ -185,6 +191,7 @@ impl Trail {
         self.closing.outcome = outcome;
         self.closing.status = Some(status);
         self.closing.at_us = self.clock.now();
+        self.tally();
         match self.slot.take() {
             Some(slot) => slot.close(&self.closing).await,
             None => Ok(()),
@@ -193,6 +200,7 @@ impl Trail {
 
     /// Records a refusal: one record if a principal is proven, else a count.
     pub async fn refuse(&mut self, reject: &Reject, status: u16) {
+        self.metrics.refusals.with_label_values(&[reject.name()]).inc();
         if !self.proven {
             let tenant = if self.tenant_is_ours { self.opening.tenant.as_str() } else { "" };
             self.audit.refused(tenant, reject.name(), self.peer.ip(), self.opening.at_us);
@@ -203,6 +211,13 @@ impl Trail {
             // The refusal is answered either way: nothing was done that a lost record would hide.
             let _ = self.close(reject.outcome(), status).await;
         }
+    }
+
+    /// Counts a finished exchange under closed sets of labels.
+    fn tally(&self) {
+        let (dialect, operation) = (self.closing.dialect.as_deref(), self.closing.operation.as_deref());
+        let labels = [self.closing.outcome.as_str(), dialect.unwrap_or("unknown"), operation.unwrap_or("unknown")];
+        self.metrics.requests.with_label_values(&labels).inc();
     }
 
     fn named(&mut self, task: Option<&str>, context: Option<&str>) {
@@ -220,6 +235,7 @@ impl Drop for Trail {
         let Some(slot) = self.slot.take() else { return };
         self.closing.at_us = self.clock.now();
         self.closing.outcome = if std::thread::panicking() { Outcome::Abandoned } else { Outcome::CallerGone };
+        self.tally();
         slot.close_detached(&self.closing);
     }
 }

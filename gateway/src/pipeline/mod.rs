@@ -77,7 +77,7 @@ pub async fn handle(app: Arc<App>, source: SocketAddr, request: Request<Incoming
     // How to answer, also when refusing; every stage may sharpen it.
     let mut manner = Manner::unknown(&head, &app.calls.own_domain);
     // Becomes one record once a principal is proven; refusals before that are counted.
-    let mut trail = Trail::new(&app.audit, &app.clock, source, &head, now);
+    let mut trail = Trail::new(&app, source, &head, now);
     let exchange = Exchange { app: &app, world: &world, head: &head, now };
     match run(&exchange, &mut body, &mut manner, &mut trail).await {
         Ok(done) => respond::answer(&exchange, done, manner, trail).await,

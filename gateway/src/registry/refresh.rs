@@ -22,7 +22,7 @@ pub struct Refresh {
     store: Store,
     registry: Arc<Registry>,
     compiler: Arc<Compiler>,
-    metrics: Metrics,
+    metrics: Arc<Metrics>,
     /// Whoever reads the store replaces the snapshot before the next one reads.
     turn: Mutex<()>,
 }
@@ -30,7 +30,7 @@ pub struct Refresh {
 impl Refresh {
     /// Of this registry from this store.
     #[must_use]
-    pub fn new(store: Store, registry: Arc<Registry>, compiler: Arc<Compiler>, metrics: Metrics) -> Self {
+    pub fn new(store: Store, registry: Arc<Registry>, compiler: Arc<Compiler>, metrics: Arc<Metrics>) -> Self {
         Self { store, registry, compiler, metrics, turn: Mutex::new(()) }
     }
 

@@ -195,8 +195,10 @@ async fn open_stream_is_told_when_the_gateway_stops() {
     let rest = tokio::time::timeout(DEADLINE, stream.text()).await.expect("the stream ends in time").unwrap();
     assert!(rest.contains("event: error"), "{rest}");
     assert!(rest.contains("-32047"), "{rest}");
+    let counted = h.app.metrics.requests.with_label_values(&["draining", "v10_jsonrpc", "stream"]);
     let records = h.finish().await;
     assert_eq!(records[0].operation.as_deref(), Some("stream"));
+    assert_eq!(counted.get(), 1);
 }
 
 /// HTTP/2 with prior knowledge speaks to the same gateway.

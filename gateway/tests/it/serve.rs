@@ -28,7 +28,9 @@ fn serve(settings: &[(&str, &str)]) -> Process {
     command.env("CHANCERY__PUBLIC__PUBLIC_URLS", "https://gw.test");
     command.env("CHANCERY__SECRETS__MASTER_KEY", "q2Vb0b1Yh0mS4f0m7J8nT3x5v9c1L6w2ZkQeRtYuIoA=");
     command.env("CHANCERY__PUBLIC__LISTEN", "127.0.0.1:0").env("CHANCERY__ADMIN__LISTEN", "127.0.0.1:0");
-    command.env("CHANCERY__STORE__URL", format!("sqlite://{}", at("data/s.db"))).env("CHANCERY__AUDIT__DIR", at("audit"));
+    command
+        .env("CHANCERY__STORE__URL", format!("sqlite://{}", at("data/s.db")))
+        .env("CHANCERY__AUDIT__DIR", at("audit"));
     command.envs(settings.iter().copied());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
