@@ -28,4 +28,5 @@ mod serve;
 mod start;
 mod stream;
 mod task;
+mod tidy;
 mod wire;
