@@ -178,7 +178,10 @@ impl Key {
     }
 }
 
-fn split(blob: &[u8]) -> Result<([u8; KEY_ID_LEN], [u8; NONCE_LEN], &[u8]), SealError> {
+/// Key id, nonce, ciphertext with tag.
+type Blob<'a> = ([u8; KEY_ID_LEN], [u8; NONCE_LEN], &'a [u8]);
+
+fn split(blob: &[u8]) -> Result<Blob<'_>, SealError> {
     let (version, rest) = blob.split_first().ok_or(SealError::Malformed)?;
     let (id, rest) = rest.split_first_chunk().ok_or(SealError::Malformed)?;
     let (nonce, sealed) = rest.split_first_chunk().ok_or(SealError::Malformed)?;

@@ -99,7 +99,7 @@ impl Gather {
 
     /// A count within `range`.
     pub fn count(&mut self, key: &str, value: Option<u64>, range: RangeInclusive<u64>) -> usize {
-        let count = value.unwrap_or(*range.start());
+        let count = value.unwrap_or_else(|| *range.start());
         usize::try_from(self.within(key, count, range)).unwrap_or(usize::MAX)
     }
 

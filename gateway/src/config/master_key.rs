@@ -131,7 +131,7 @@ fn is_placeholder(text: &str) -> bool {
 
 fn decode(text: &str) -> Option<Vec<u8>> {
     use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-    if text.len() % 2 == 0 && !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit()) {
+    if text.len().is_multiple_of(2) && !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit()) {
         return (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect();
     }
     [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD].iter().find_map(|engine| engine.decode(text).ok())

@@ -194,7 +194,7 @@ fn interface(
     upstream: &settings::Upstream,
     fixed: Option<Dialect>,
 ) -> Result<Interface, (&'static str, String)> {
-    let text = raw.url.as_deref().ok_or(("url", "is required".to_owned()))?;
+    let text = raw.url.as_deref().ok_or_else(|| ("url", "is required".to_owned()))?;
     let url = url::Url::parse(text).map_err(|_| ("url", format!("{text:?} is no URL")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(("url", "must begin with https:// or http://".to_owned()));
