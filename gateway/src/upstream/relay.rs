@@ -80,12 +80,13 @@ impl Relay {
         let end = self.relay().await;
         let Self { events, path, mut trail, slot, out, refusals, .. } = self;
         drop(events);
+        let voice = path.voice();
         let (last, outcome) = match end {
             End::CallerGone => (None, Outcome::CallerGone),
             End::Finished => (None, Outcome::Ok),
             End::Told(fault, outcome) => {
                 trail.faulted(fault.kind);
-                (Some(path.voice().fault_event(&fault, &refusals.own_domain)), outcome)
+                (Some(voice.fault_event(&fault, &refusals.own_domain)), outcome)
             }
             End::Refused(reject) => {
                 let fault = refusals.fault(&reject);
@@ -101,9 +102,11 @@ impl Relay {
             trail.sent(last.len());
             let _ = timeout(LAST_WORD, out.send(last.into())).await;
         }
-        // On disk before the body ends (D6). If it cannot be, the body ends all the same: the caller has its events,
-        // and the spool refuses every call from then on.
-        let _ = trail.close(outcome, 200).await;
+        // On disk before the body ends (D6); a stream without its record does not end as if it had one.
+        if trail.close(outcome, 200).await.is_err() {
+            let lost = voice.fault_event(&Reject::Audit.fault(), &refusals.own_domain);
+            let _ = timeout(LAST_WORD, out.send(lost.into())).await;
+        }
         drop(out);
         drop(slot);
     }

@@ -190,3 +190,26 @@ async fn a_head_that_is_not_http_is_closed() {
     }
     assert_eq!(agent.seen().connections, 0);
 }
+
+#[tokio::test]
+async fn a_single_header_sent_twice_is_refused_over_http2_too() {
+    use http_body_util::Full;
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).start().await;
+    let client = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new())
+        .http2_only(true)
+        .build_http::<Full<bytes::Bytes>>();
+    for twice in ["", "authorization", "a2a-version", "content-type"] {
+        let bearer = format!("Bearer {P1}");
+        let mut request = http::Request::post(format!("http://{}/a2a/acme/echo/message:send", rig.address));
+        for (name, value) in [("authorization", &*bearer), ("a2a-version", "1.0"), ("content-type", "application/json")] {
+            request = request.header(name, value);
+            if name == twice {
+                request = request.header(name, value);
+            }
+        }
+        let response = client.request(request.body(Full::from(SEND)).unwrap()).await.unwrap();
+        assert_eq!(response.status(), if twice.is_empty() { 200 } else { 400 }, "{twice}");
+    }
+    assert_eq!(agent.requests().len(), 1);
+}

@@ -363,3 +363,35 @@ async fn an_event_of_another_request_breaks_the_stream() {
     let heard = rig.call(rpc_as(P1, ECHO, "SendStreamingMessage", &says("hi"))).await;
     assert!(heard.text().contains("-32006"), "{}", heard.text());
 }
+
+#[tokio::test]
+async fn the_sample_agents_answer_every_caller() {
+    let agents = sample_agents::start_all(std::net::SocketAddr::from(([127, 0, 0, 1], 0)), None).await.unwrap();
+    for (url, dialect, said) in [
+        (&agents.hello_url, Dialect::PathRpc, "Hello from Brutor A2A sample! You said: hi"),
+        (&agents.echo_url, Dialect::J1, "hi"),
+        (&agents.echo_url, Dialect::R1, "hi"),
+        (&agents.echo_url, Dialect::J3, "hi"),
+    ] {
+        let rig = Plan::echo(CardSpec::of(url.trim_end_matches('/'), dialect)).start().await;
+        for ask in stream_asks() {
+            let heard = rig.call(ask).await;
+            let events = heard.events();
+            assert!(events.len() >= 2 && events.iter().all(|event| event.name.is_none()), "{dialect:?}: {}", heard.text());
+            assert!(heard.text().contains(said), "{dialect:?}: {}", heard.text());
+        }
+        let old = r#"{"jsonrpc":"2.0","id":"x","method":"message/send","params":{"message":{"role":"user","parts":[{"kind":"text","text":"hi"}]}}}"#;
+        for ask in [
+            rpc("SendMessage", &says("hi")),
+            Ask::post(&format!("{ECHO}/message:send")).key(P1).v10().json(&says("hi")),
+            Ask::post(ECHO).key(P1).json(old),
+            Ask::post(&format!("{ECHO}/message:send")).key(P1).json(old),
+        ] {
+            let heard = rig.call(ask).await;
+            assert!(heard.status == 200 && heard.text().contains(said), "{dialect:?}: {}", heard.text());
+        }
+        let records = rig.records(8).await;
+        assert!(records.len() == 8 && records.iter().all(|record| record.outcome == "ok"), "{records:?}");
+    }
+    agents.shutdown().await;
+}
