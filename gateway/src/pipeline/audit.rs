@@ -31,6 +31,7 @@ pub struct Trail {
     closing: Closing,
     tenant_is_ours: bool,
     proven: bool,
+    closed: bool,
     slot: Option<Slot>,
 }
 
@@ -56,6 +57,7 @@ impl Trail {
             closing: Closing::default(),
             tenant_is_ours: false,
             proven: false,
+            closed: false,
             slot: None,
         }
     }
@@ -92,7 +94,8 @@ impl Trail {
     /// # Errors
     /// [`AuditFull`]
     pub fn open(&mut self) -> Result<(), AuditFull> {
-        if self.slot.is_none() {
+        // One exchange has one record, also if its closing could not be brought to disk.
+        if self.slot.is_none() && !self.closed {
             self.slot = Some(self.audit.open(&self.opening)?);
         }
         Ok(())
@@ -188,6 +191,7 @@ impl Trail {
     /// # Errors
     /// [`AuditLost`]
     pub async fn close(&mut self, outcome: Outcome, status: u16) -> Result<(), AuditLost> {
+        self.closed = true;
         self.closing.outcome = outcome;
         self.closing.status = Some(status);
         self.closing.at_us = self.clock.now();

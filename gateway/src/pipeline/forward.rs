@@ -156,7 +156,7 @@ async fn ask(
     let json = json_limits(&way.limits.body);
     if call.kind.is_streaming() && parts.status.is_success() && receive::is_event_stream(&parts.headers) {
         let most = way.limits.body.event_bytes;
-        return Ok(Reply::Events(Box::new(Events::new(body, interface.dialect, rpc_id, most, json))));
+        return Ok(Reply::Events(Box::new(Events::new(body, interface, rpc_id, most, json))));
     }
     let mut body = body;
     let most = card.limits.response_bytes.unwrap_or(way.limits.body.response_bytes);
@@ -165,7 +165,7 @@ async fn ask(
     let received = Received { status: parts.status.as_u16(), content_type, body: &bytes };
     Ok(match decode_answer(interface.dialect, call.kind, &rpc_id, received, &json)? {
         Ok(answer) => Reply::Answer(answer, bytes.len()),
-        Err(fault) => Reply::Fault(tidy(fault, &interface.address.base), bytes.len()),
+        Err(fault) => Reply::Fault(receive::tidy(fault, &interface.address.base), bytes.len()),
     })
 }
 
@@ -236,14 +236,4 @@ fn received(error: ReceiveError) -> ForwardError {
         ReceiveError::TimedOut => ForwardError::TimedOut,
         ReceiveError::TooLarge { limit } => ForwardError::TooLarge { limit },
     }
-}
-
-/// An agent's text without what follows its first line (stack traces) and without its own address.
-pub(crate) fn tidy(mut fault: Fault, base: &str) -> Fault {
-    const LONGEST: usize = 1_024;
-    let line = fault.message.lines().next().unwrap_or_default();
-    let host = base.split("//").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or(base);
-    let cleaned: String = line.replace(base, "the agent").chars().take(LONGEST).collect();
-    fault.message = if host.is_empty() { cleaned } else { cleaned.replace(host, "the agent") };
-    fault
 }

@@ -3,6 +3,8 @@
 //! Takes the response's body and gives what happened next. Knows no caller. Dropping it closes the connection to the
 //! agent, which is how a call is cancelled.
 
+use crate::registry::Interface;
+use crate::upstream::receive::tidy;
 use a2a::dialect::{BadAnswer, decode_event};
 use a2a::sse::{self, Frame, SseError};
 use a2a::{Dialect, Event, Fault};
@@ -46,6 +48,7 @@ pub struct Events {
     waiting: VecDeque<Frame>,
     seen: Option<Result<Happened, EventsError>>,
     dialect: Dialect,
+    base: String,
     rpc_id: String,
     json: json::Limits,
 }
@@ -53,13 +56,14 @@ pub struct Events {
 impl Events {
     pub(crate) fn new(
         body: Incoming,
-        dialect: Dialect,
+        from: &Interface,
         rpc_id: String,
         event_bytes: usize,
         json: json::Limits,
     ) -> Self {
         let parser = sse::Parser::new(sse::Limits { event: event_bytes, line: event_bytes });
-        Self { body, parser, waiting: VecDeque::new(), seen: None, dialect, rpc_id, json }
+        let (dialect, base) = (from.dialect, from.address.base.clone());
+        Self { body, parser, waiting: VecDeque::new(), seen: None, dialect, base, rpc_id, json }
     }
 
     /// Waits for the next thing to happen. Nothing is lost when the future is dropped.
@@ -114,7 +118,7 @@ impl Events {
         let decoded = decode_event(self.dialect, &self.rpc_id, data.as_bytes(), name.as_deref(), &self.json)?;
         Ok(match decoded {
             Ok(event) => Happened::Event(event, data.len()),
-            Err(fault) => Happened::Fault(fault, data.len()),
+            Err(fault) => Happened::Fault(tidy(fault, &self.base), data.len()),
         })
     }
 }

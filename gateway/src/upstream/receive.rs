@@ -3,6 +3,7 @@
 //! Gives bytes or a [`ReceiveError`]; never a piece of the answer in an error.
 
 use crate::pipeline::limit::{LimitError, Slot};
+use a2a::Fault;
 use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap};
 use http_body::Body as _;
@@ -71,4 +72,27 @@ pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     content_type(headers)
         .and_then(|value| value.split(';').next())
         .is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// An agent's text without what follows its first line (stack traces) and without its own address.
+pub(crate) fn tidy(mut fault: Fault, base: &str) -> Fault {
+    const LONGEST: usize = 1_024;
+    let line = fault.message.lines().next().unwrap_or_default();
+    let host = base.split("//").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or(base);
+    let cleaned: String = line.replace(base, "the agent").chars().take(LONGEST).collect();
+    fault.message = if host.is_empty() { cleaned } else { cleaned.replace(host, "the agent") };
+    fault
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use a2a::FaultKind;
+
+    #[test]
+    fn an_agents_text_is_cut_to_its_first_line_and_names_no_host() {
+        let text = "no route to http://10.0.0.7:9100/a2a (10.0.0.7:9100)\n  at server.js:12";
+        let fault = tidy(Fault::new(FaultKind::Internal, text), "http://10.0.0.7:9100/a2a");
+        assert_eq!(fault.message, "no route to the agent (the agent)");
+    }
 }

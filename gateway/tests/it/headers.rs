@@ -202,7 +202,8 @@ async fn a_single_header_sent_twice_is_refused_over_http2_too() {
     for twice in ["", "authorization", "a2a-version", "content-type"] {
         let bearer = format!("Bearer {P1}");
         let mut request = http::Request::post(format!("http://{}/a2a/acme/echo/message:send", rig.address));
-        for (name, value) in [("authorization", &*bearer), ("a2a-version", "1.0"), ("content-type", "application/json")] {
+        for (name, value) in [("authorization", &*bearer), ("a2a-version", "1.0"), ("content-type", "application/json")]
+        {
             request = request.header(name, value);
             if name == twice {
                 request = request.header(name, value);

@@ -67,11 +67,11 @@ impl CardSpec {
 
     /// With the policy of the field cases on both surfaces.
     pub(crate) fn guarded(mut self) -> Self {
-        self.policies = vec![policy(&format!(
-            r#"{{"surfaces":["a2a_inbound","a2a_outbound"],"detectors":[
-              {{"id":"pattern","name":"injection","pattern":"(?i)ignore\\s{{1,8}}all\\s{{1,8}}previous\\s{{1,8}}instructions","max_length":200,"action":"block"}},
-              {{"id":"pattern","name":"aws-key","pattern":"AKIA[0-9A-Z]{{16}}","max_length":20,"action":"redact"}}]}}"#
-        ))];
+        self.policies = vec![policy(
+            r#"{"surfaces":["a2a_inbound","a2a_outbound"],"detectors":[
+              {"id":"pattern","name":"injection","pattern":"(?i)ignore\\s{1,8}all\\s{1,8}previous\\s{1,8}instructions","max_length":200,"action":"block"},
+              {"id":"pattern","name":"aws-key","pattern":"AKIA[0-9A-Z]{16}","max_length":20,"action":"redact"}]}"#,
+        )];
         self
     }
 }

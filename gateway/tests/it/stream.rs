@@ -377,7 +377,11 @@ async fn the_sample_agents_answer_every_caller() {
         for ask in stream_asks() {
             let heard = rig.call(ask).await;
             let events = heard.events();
-            assert!(events.len() >= 2 && events.iter().all(|event| event.name.is_none()), "{dialect:?}: {}", heard.text());
+            assert!(
+                events.len() >= 2 && events.iter().all(|event| event.name.is_none()),
+                "{dialect:?}: {}",
+                heard.text()
+            );
             assert!(heard.text().contains(said), "{dialect:?}: {}", heard.text());
         }
         let old = r#"{"jsonrpc":"2.0","id":"x","method":"message/send","params":{"message":{"role":"user","parts":[{"kind":"text","text":"hi"}]}}}"#;
