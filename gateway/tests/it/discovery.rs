@@ -22,10 +22,9 @@ async fn started() -> Harness {
 }
 
 fn tree(answer: &Answer) -> json::Object {
-    match json::read(&answer.body, &json::Limits::default()).unwrap() {
-        json::Json::Object(object) => object,
-        other => panic!("{other:?}"),
-    }
+    let tree = json::read(&answer.body, &json::Limits::default()).unwrap();
+    let json::Json::Object(object) = tree else { panic!("{tree:?}") };
+    object
 }
 
 const BARE: [&str; 4] = [
@@ -261,6 +260,7 @@ async fn cards_that_are_not_public_look_missing_to_whoever_may_not_read_them() {
         for path in [format!("/a2a/acme/{card}"), format!("/.well-known/agent-card/acme/{card}")] {
             let asking = h.get(&path);
             let answer = match key {
+                Some("nonsense") => asking.bad_key("nonsense").send().await,
                 Some(key) => asking.key(key).send().await,
                 None => asking.send().await,
             };

@@ -400,11 +400,6 @@ impl Asking<'_> {
         self.header("authorization", &format!("Bearer {key}"))
     }
 
-    pub(crate) fn body(mut self, body: impl Into<reqwest::Body>) -> Self {
-        self.builder = self.builder.body(body);
-        self
-    }
-
     /// The whole answer.
     pub(crate) async fn send(self) -> Answer {
         whole(self.open().await).await

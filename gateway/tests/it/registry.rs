@@ -1,10 +1,11 @@
 //! The registry follows the store: what is revoked stops working and its open streams end.
 
 use chancery::clock::Clock;
+use serde_json::json;
 use store::{CardState, IfMatch, PrincipalState, TenantId, TenantState};
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{DEADLINE, Db, Harness};
+use crate::harness::{DEADLINE, Db, Harness, document};
 
 /// Both databases: a change made by another process is in force without anybody asking for a refresh.
 async fn follows_the_store(db: Db) {
@@ -101,5 +102,44 @@ async fn restart_reads_everything_again() {
     assert!(world.tenants["acme"].cards.contains_key("echo"));
     let key = world.keys.values().find(|key| key.key_id == caller.key_id).unwrap();
     assert!(!key.cancelled.is_cancelled(), "a full reading revokes nothing");
+    h.finish().await;
+}
+
+#[tokio::test]
+async fn policy_of_a_card_is_compiled_with_the_floor_and_follows_its_document() {
+    let h = Harness::start().await;
+    let acme = h.tenant("acme").await;
+    let words = |word: &str| {
+        json!({
+            "surfaces": ["a2a_inbound"],
+            "detectors": [{"id": "words", "name": "w", "words": [word], "action": "block"}]
+        })
+    };
+    h.policy("acme", "floor", &words("heron")).await;
+    h.policy("acme", "own", &words("stork")).await;
+    h.change_tenant("acme", |fields| fields.floor_policy = Some("floor".to_owned())).await;
+    let settings = json!({"upstream": {"interfaces": [{"url": "http://127.0.0.1:9"}]}, "policy": "own"});
+    h.card_with("acme", "echo", &settings, &document("Echo")).await;
+    let before = h.app.registry.snapshot();
+    let card = |world: &chancery::registry::Snapshot| world.tenants["acme"].cards["echo"].clone();
+    assert_eq!(card(&before).policies.len(), 2);
+
+    let edit = store::PolicyEdit {
+        document: serde_json::to_vec(&words("crane")).unwrap(),
+        changed_by: "test".to_owned(),
+        note: String::new(),
+    };
+    h.store().update_policy(&acme, "own", IfMatch::Any, &edit, h.now()).await.unwrap();
+    h.refresh().await;
+    let after = h.app.registry.snapshot();
+    let same = |at: usize| std::sync::Arc::ptr_eq(&card(&before).policies[at], &card(&after).policies[at]);
+    assert!(same(0), "the floor did not change and is not compiled again");
+    assert!(!same(1), "the card's own did");
+    assert!(!card(&before).cancelled.is_cancelled(), "open streams go on under what they began with");
+
+    // A policy that goes away closes the card: fail closed.
+    h.store().delete_policy(&acme, "own", IfMatch::Any, h.now()).await.unwrap();
+    h.refresh().await;
+    assert!(h.app.registry.snapshot().tenants["acme"].cards.is_empty());
     h.finish().await;
 }
