@@ -5,13 +5,15 @@
 use super::Shared;
 use super::body::value;
 use super::error::ApiError;
+use super::extract::{Query, limit};
 use super::resource::{existing_tenant, micros, rfc3339};
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
-use store::{AuditCursor, AuditFilter, AuditRecord};
+use std::collections::HashMap;
+use store::{AuditCursor, AuditFilter, AuditRecord, TenantId};
 use utoipa::{IntoParams, ToSchema};
 
 /// Which records.
@@ -24,7 +26,7 @@ pub(super) struct AuditQuery {
     pub from: Option<String>,
     /// Begun before (RFC 3339).
     pub until: Option<String>,
-    /// Who called.
+    /// Who called: a principal's name, or its id (the only way to ask for one that was removed).
     pub principal: Option<String>,
     /// Which card.
     pub card: Option<String>,
@@ -37,6 +39,7 @@ pub(super) struct AuditQuery {
     /// Which task.
     pub task_id: Option<String>,
     /// At most this many (1 to 500, default 50).
+    #[serde(default, deserialize_with = "limit::<_, 500>")]
     pub limit: Option<u32>,
     /// From the page before.
     pub cursor: Option<String>,
@@ -53,8 +56,10 @@ pub(super) struct RecordView {
     pub opened_at: String,
     /// RFC 3339; absent while it is open.
     pub closed_at: Option<String>,
-    /// Who called.
+    /// Who called, by name; by id if the principal was removed.
     pub principal: Option<String>,
+    /// Who called, by id.
+    pub principal_id: Option<String>,
     /// With which key.
     pub key_id: Option<String>,
     /// Which card.
@@ -98,6 +103,7 @@ pub(super) struct SummaryQuery {
     /// Windows that began before (RFC 3339).
     pub until: Option<String>,
     /// At most this many (1 to 500, default 50).
+    #[serde(default, deserialize_with = "limit::<_, 500>")]
     pub limit: Option<u32>,
 }
 
@@ -130,11 +136,15 @@ pub(super) async fn query(
 ) -> Result<Json<Records>, ApiError> {
     let tenant = existing_tenant(&admin.store, &query.tenant).await?;
     let after = query.cursor.as_deref().map(read_cursor).transpose()?;
-    let limit = query.limit.unwrap_or(50).clamp(1, 500);
+    let limit = query.limit.unwrap_or(50);
+    let principal = match &query.principal {
+        Some(who) => Some(principal_id(&admin, &tenant, who).await?),
+        None => None,
+    };
     let filter = AuditFilter {
         from: query.from.as_deref().map(|text| micros("from", text)).transpose()?,
         until: query.until.as_deref().map(|text| micros("until", text)).transpose()?,
-        principal: query.principal,
+        principal,
         card: query.card,
         operation: query.operation,
         outcome: query.outcome,
@@ -145,7 +155,37 @@ pub(super) async fn query(
     let more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     let next_cursor = if more { rows.last().map(write_cursor) } else { None };
-    Ok(Json(Records { items: rows.into_iter().map(show).collect::<Result<_, _>>()?, next_cursor }))
+    let names = names(&admin, &tenant, &rows).await?;
+    let items = rows.into_iter().map(|row| show(row, &names)).collect::<Result<_, _>>()?;
+    Ok(Json(Records { items, next_cursor }))
+}
+
+/// The id of a principal that was named; records hold ids.
+async fn principal_id(admin: &Shared, tenant: &TenantId, who: &str) -> Result<String, ApiError> {
+    if let Some(row) = admin.store.principal(tenant, who).await? {
+        return Ok(row.id);
+    }
+    if who.starts_with("prn-") {
+        return Ok(who.to_owned());
+    }
+    let problem = format!("there is no principal {who:?} in this tenant; ask for a removed one by its id (prn-…)");
+    Err(ApiError::invalid_field("principal", problem))
+}
+
+/// The names of the principals of these records, by id: one look-up for each.
+async fn names(
+    admin: &Shared,
+    tenant: &TenantId,
+    rows: &[AuditRecord],
+) -> Result<HashMap<String, String>, ApiError> {
+    let mut names = HashMap::new();
+    for id in rows.iter().filter_map(|row| row.principal.as_ref()) {
+        if !names.contains_key(id) {
+            let row = admin.store.principal_by_id(tenant, id).await?;
+            names.insert(id.clone(), row.map_or_else(|| id.clone(), |row| row.name));
+        }
+    }
+    Ok(names)
 }
 
 /// A tenant's sums of refusals before a principal was proven.
@@ -158,7 +198,7 @@ pub(super) async fn summaries(
     let tenant = existing_tenant(&admin.store, &query.tenant).await?;
     let from = query.from.as_deref().map(|text| micros("from", text)).transpose()?.unwrap_or(0);
     let until = query.until.as_deref().map(|text| micros("until", text)).transpose()?.unwrap_or(i64::MAX);
-    let rows = admin.store.audit_summaries(&tenant, from, until, query.limit.unwrap_or(50).clamp(1, 500)).await?;
+    let rows = admin.store.audit_summaries(&tenant, from, until, query.limit.unwrap_or(50)).await?;
     let items = rows
         .into_iter()
         .map(|row| SummaryView {
@@ -171,13 +211,14 @@ pub(super) async fn summaries(
     Ok(Json(Summaries { items }))
 }
 
-fn show(row: AuditRecord) -> Result<RecordView, ApiError> {
+fn show(row: AuditRecord, names: &HashMap<String, String>) -> Result<RecordView, ApiError> {
     Ok(RecordView {
         id: format!("{}-{}", row.writer, row.seq),
         tenant: row.tenant,
         opened_at: rfc3339(row.at_open),
         closed_at: row.at_close.map(rfc3339),
-        principal: row.principal,
+        principal: row.principal.as_ref().map(|id| names.get(id).unwrap_or(id).clone()),
+        principal_id: row.principal,
         key_id: row.key_id,
         card: row.card,
         operation: row.operation,

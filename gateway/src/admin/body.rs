@@ -4,9 +4,12 @@
 //! document means the same to the administrator, to the gateway and to those who verify a card.
 
 use super::error::{ApiError, FieldProblem};
-use crate::registry::document::Problem;
+use crate::registry::document::{self, Problem};
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequest, Request};
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Largest document, in bytes.
@@ -40,15 +43,34 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<Document<T>, ApiError> {
 /// The typed reading of a tree.
 ///
 /// # Errors
-/// 400 that names the member that is unknown, missing or of the wrong type.
+/// 400 that names every member that is unknown or of the wrong type.
 pub(super) fn typed<T: DeserializeOwned>(tree: &json::Json) -> Result<T, ApiError> {
-    serde_json::from_slice(&json::write(tree)).map_err(|error| ApiError::invalid_field("", plain(&error)))
+    document::read(&json::write(tree)).map_err(|problems| ApiError::invalid(under("", problems)))
 }
 
-/// What serde says, without the position in our own re-written text.
-pub(super) fn plain(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or(&text).to_owned()
+/// An answer that keeps the digits of a document that somebody wrote.
+pub(super) struct Written(pub json::Json);
+
+impl IntoResponse for Written {
+    fn into_response(self) -> Response {
+        ([(CONTENT_TYPE, "application/json")], json::write(&self.0)).into_response()
+    }
+}
+
+/// What the API says, as a tree into which documents can be put.
+///
+/// # Errors
+/// 500; our own shapes always serialise.
+pub(super) fn tree(shape: &impl Serialize) -> Result<json::Json, ApiError> {
+    stored_tree(&serde_json::to_vec(shape).map_err(|_| ApiError::internal())?)
+}
+
+/// A stored document as it was written.
+///
+/// # Errors
+/// 500 when it can't be read, which compile would have reported.
+pub(super) fn stored_tree(bytes: &[u8]) -> Result<json::Json, ApiError> {
+    json::read(bytes, &json::Limits::default()).map_err(|_| ApiError::internal())
 }
 
 /// A tree as the admin API's JSON value (documents that were checked before: digits beyond a double are refused).
@@ -59,10 +81,8 @@ pub(super) fn value(bytes: &[u8]) -> Result<serde_json::Value, ApiError> {
     serde_json::from_slice(bytes).map_err(|_| ApiError::internal())
 }
 
-/// Problems of a document that was sent as the member `path`.
+/// Problems of a document that was sent as the member `path`; empty for the whole body.
 pub(super) fn under(path: &str, problems: impl IntoIterator<Item = Problem>) -> Vec<FieldProblem> {
-    problems
-        .into_iter()
-        .map(|one| FieldProblem { path: format!("{path}{}", one.path.replace('/', ".")), problem: one.problem })
-        .collect()
+    let dotted = |pointer: &str| format!("{path}{}", pointer.replace('/', ".")).trim_start_matches('.').to_owned();
+    problems.into_iter().map(|one| FieldProblem { path: dotted(&one.path), problem: one.problem }).collect()
 }

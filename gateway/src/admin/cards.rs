@@ -4,9 +4,10 @@
 //! (order and digits); the settings are checked by the registry's own compile step before anything is saved.
 
 use super::Shared;
-use super::body::{Document, value};
+use super::body::{Document, Written, stored_tree, tree, under, value};
 use super::credential::{self, Sent};
 use super::error::{ApiError, FieldProblem};
+use super::extract::{Path, Query};
 use super::history::{History, HistoryQuery, Version};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
@@ -17,7 +18,7 @@ use crate::registry::Snapshot;
 use crate::registry::document::Problem;
 use crate::registry::settings::{self, CardSettings};
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use http::StatusCode;
 use json::{Json as Tree, Object};
 use serde::{Deserialize, Serialize};
@@ -50,8 +51,10 @@ pub(super) enum CardLife {
 #[serde(deny_unknown_fields)]
 pub(super) struct StateEdit {
     /// Its next state.
-    pub state: CardLife,
+    pub state: Option<CardLife>,
 }
+
+const STATES: &str = "must be draft, pending, approved, published or disabled";
 
 /// A published, signed card and what our own verifier says of it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -80,6 +83,19 @@ struct Parts {
     trust_tier: TrustTier,
 }
 
+/// What decides whether a card can be served.
+struct Card<'a> {
+    document: &'a [u8],
+    settings: &'a [u8],
+    state: CardLife,
+}
+
+impl Parts {
+    fn written(&self) -> Card<'_> {
+        Card { document: &self.document, settings: &self.settings, state: self.state }
+    }
+}
+
 /// The tenant's cards, without their documents.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/cards", tag = "cards",
     params(("tenant" = String, Path), PageQuery), responses((status = 200, body = Listing<CardResource>)))]
@@ -90,7 +106,7 @@ pub(super) async fn list(
 ) -> Result<Json<Listing<CardResource>>, ApiError> {
     let tenant = existing_tenant(&admin.store, &tenant).await?;
     let rows = admin.store.cards(&tenant, query.page()).await?;
-    Ok(Json(query.listing(rows, |row| row.name.clone(), |row| show(&admin, row, None))?))
+    Ok(Json(query.listing(rows, |row| row.name.clone(), |row| show(&admin, row))?))
 }
 
 /// Registers a card.
@@ -101,9 +117,9 @@ pub(super) async fn create(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Document { typed, tree }: Document<Create<Value>>,
-) -> Result<(StatusCode, Json<CardResource>), ApiError> {
+) -> Result<(StatusCode, Written), ApiError> {
     let spec = tree.get("spec").ok_or_else(|| ApiError::invalid_field("spec", "is missing"))?;
-    Ok((StatusCode::CREATED, Json(make(&admin, &tenant, &typed.name, spec, "created").await?)))
+    Ok((StatusCode::CREATED, Written(make(&admin, &tenant, &typed.name, spec, "created").await?)))
 }
 
 /// Makes a card from a spec: what `create` and `import` share.
@@ -113,16 +129,16 @@ pub(super) async fn make(
     name: &str,
     spec: &Tree,
     note: &str,
-) -> Result<CardResource, ApiError> {
-    check_name(name)?;
+) -> Result<Tree, ApiError> {
     let owner = existing_tenant(&admin.store, tenant).await?;
-    let parts = take_apart(spec)?;
-    check(admin, &owner, &parts).await?;
+    let ((), parts) = ApiError::both(check_name(name), take_apart(spec, None))?;
+    let kept = parts.credential.check_kept(admin, tenant, "", None);
+    ApiError::both(check(admin, &owner, &parts.written()).await, kept)?;
     let now = admin.clock.now();
     let id = new_id("card-", now)?;
     let sealed_credential = match &parts.credential {
         Sent::Replace(new) => Some(credential::seal(admin, tenant, &id, &origins(&parts.settings)?, new)?),
-        Sent::Keep | Sent::Remove => None,
+        Sent::Keep | Sent::Same(_) | Sent::Remove => None,
     };
     let new = NewCard {
         id,
@@ -147,11 +163,12 @@ pub(super) async fn make(
 pub(super) async fn read(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
-) -> Result<Json<CardResource>, ApiError> {
-    Ok(Json(one(&admin, &tenant_id(&tenant)?, &name).await?))
+) -> Result<Written, ApiError> {
+    Ok(Written(one(&admin, &tenant_id(&tenant)?, &name).await?))
 }
 
-/// Makes the next version of a card. Without `upstream.credential` the credential stays, unless the agent moves.
+/// Makes the next version of a card. What is not sent of `card` and `upstream.credential` stays (the credential only
+/// where the agent stays).
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/cards/{name}", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<Value>,
     responses((status = 200, body = CardResource), (status = 412, body = ApiError)))]
@@ -160,13 +177,30 @@ pub(super) async fn update(
     Path((tenant, name)): Path<(String, String)>,
     Expected(expected): Expected,
     Document { tree, .. }: Document<Update<Value>>,
-) -> Result<Json<CardResource>, ApiError> {
+) -> Result<Written, ApiError> {
     let owner = tenant_id(&tenant)?;
     let spec = tree.get("spec").ok_or_else(|| ApiError::invalid_field("spec", "is missing"))?;
-    let mut parts = take_apart(spec)?;
     let before = row(&admin, &owner, &name).await?;
+    let mut parts = take_apart(spec, Some(&before))?;
     parts.settings = keep_settled_colon(&before.settings, parts.settings)?;
-    let stays = before.sealed_credential.is_some() && matches!(parts.credential, Sent::Keep);
+    let kept = parts.credential.check_kept(&admin, &tenant, &before.id, before.sealed_credential.as_deref());
+    let moved = may_keep_credential(&before, &parts);
+    ApiError::both(ApiError::both(kept, moved), check(&admin, &owner, &parts.written()).await)?;
+    if expected != IfMatch::Revision(before.revision) {
+        return Err(ApiError::conflict());
+    }
+    let sealed = match &parts.credential {
+        Sent::Keep | Sent::Same(_) => before.sealed_credential.clone(),
+        Sent::Remove => None,
+        Sent::Replace(new) => Some(credential::seal(&admin, &tenant, &before.id, &origins(&parts.settings)?, new)?),
+    };
+    save(&admin, &before, parts, sealed).await?;
+    Ok(Written(one(&admin, &owner, &name).await?))
+}
+
+/// A credential must not follow the agent to another server (T-CARD-6).
+fn may_keep_credential(before: &CardRow, parts: &Parts) -> Result<(), ApiError> {
+    let stays = before.sealed_credential.is_some() && matches!(parts.credential, Sent::Keep | Sent::Same(_));
     if stays && origins(&before.settings)? != origins(&parts.settings)? {
         return Err(ApiError::invalid_field(
             "spec.upstream.credential",
@@ -174,34 +208,35 @@ pub(super) async fn update(
              the new server, or {\"type\":\"none\"}",
         ));
     }
-    check(&admin, &owner, &parts).await?;
-    let now = admin.clock.now();
-    let sealed = match &parts.credential {
-        Sent::Keep => before.sealed_credential.clone(),
-        Sent::Remove => None,
-        Sent::Replace(new) => Some(credential::seal(&admin, &tenant, &before.id, &origins(&parts.settings)?, new)?),
-    };
-    let edit = CardEdit {
-        document: parts.document,
-        settings: parts.settings,
-        trust_tier: parts.trust_tier,
-        changed_by: String::from("admin"),
-        note: String::new(),
-    };
+    Ok(())
+}
+
+/// Writes what differs. What was written before is no new version.
+async fn save(admin: &Shared, before: &CardRow, parts: Parts, sealed: Option<Vec<u8>>) -> Result<(), ApiError> {
+    let (owner, name, now) = (&before.tenant, &before.name, admin.clock.now());
+    let mut at = IfMatch::Revision(before.revision);
     // A credential must never be sent to a server it was not made for: take it away first, give it back last.
-    let mut at = expected;
     if before.sealed_credential.is_some() && sealed != before.sealed_credential {
-        at = IfMatch::Revision(admin.store.set_card_credential(&owner, &name, at, None, now).await?);
+        at = IfMatch::Revision(admin.store.set_card_credential(owner, name, at, None, now).await?);
     }
-    at = IfMatch::Revision(admin.store.update_card(&owner, &name, at, &edit, now).await?);
+    if parts.document != before.document || value(&parts.settings)? != value(&before.settings)? {
+        let edit = CardEdit {
+            document: parts.document,
+            settings: parts.settings,
+            trust_tier: parts.trust_tier,
+            changed_by: String::from("admin"),
+            note: String::new(),
+        };
+        at = IfMatch::Revision(admin.store.update_card(owner, name, at, &edit, now).await?);
+    }
     if sealed != before.sealed_credential && sealed.is_some() {
-        at = IfMatch::Revision(admin.store.set_card_credential(&owner, &name, at, sealed.as_deref(), now).await?);
+        at = IfMatch::Revision(admin.store.set_card_credential(owner, name, at, sealed.as_deref(), now).await?);
     }
     if before.state != stored_state(parts.state) {
-        admin.store.set_card_state(&owner, &name, at, stored_state(parts.state), now).await?;
+        admin.store.set_card_state(owner, name, at, stored_state(parts.state), now).await?;
     }
     admin.applied().await;
-    Ok(Json(one(&admin, &owner, &name).await?))
+    Ok(())
 }
 
 /// Removes a card. Its open streams end; its name is free again.
@@ -221,17 +256,24 @@ pub(super) async fn delete(
 /// Publishes, disables or otherwise moves a card through its life.
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards/{name}/state", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = StateEdit,
-    responses((status = 200, body = CardResource), (status = 412, body = ApiError)))]
+    responses((status = 200, body = CardResource), (status = 412, body = ApiError), (status = 422, body = ApiError)))]
 pub(super) async fn set_state(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Perhaps(expected): Perhaps,
     Document { typed, .. }: Document<StateEdit>,
-) -> Result<Json<CardResource>, ApiError> {
+) -> Result<Written, ApiError> {
     let owner = tenant_id(&tenant)?;
-    admin.store.set_card_state(&owner, &name, expected, stored_state(typed.state), admin.clock.now()).await?;
+    let state = typed.state.ok_or_else(|| ApiError::invalid_field("state", STATES))?;
+    let before = row(&admin, &owner, &name).await?;
+    let written = Card { document: &before.document, settings: &before.settings, state };
+    if let Err(error) = check(&admin, &owner, &written).await {
+        let message = "the card can't be published as it is; update it first";
+        return Err(ApiError::refused("unpublishable", message).with_fields(error.fields));
+    }
+    admin.store.set_card_state(&owner, &name, expected, stored_state(state), admin.clock.now()).await?;
     admin.applied().await;
-    Ok(Json(one(&admin, &owner, &name).await?))
+    Ok(Written(one(&admin, &owner, &name).await?))
 }
 
 /// Replaces the gateway's credential towards the agent. Write-only.
@@ -243,17 +285,19 @@ pub(super) async fn set_credential(
     Path((tenant, name)): Path<(String, String)>,
     Perhaps(expected): Perhaps,
     Document { typed, .. }: Document<Value>,
-) -> Result<Json<CardResource>, ApiError> {
+) -> Result<Written, ApiError> {
     let owner = tenant_id(&tenant)?;
     let before = row(&admin, &owner, &name).await?;
-    let sealed = match credential::read(Some(&typed))? {
-        Sent::Keep => return Ok(Json(one(&admin, &owner, &name).await?)),
+    let sent = credential::read(Some(&typed))?;
+    sent.check_kept(&admin, &tenant, &before.id, before.sealed_credential.as_deref())?;
+    let sealed = match sent {
+        Sent::Keep | Sent::Same(_) => return Ok(Written(one(&admin, &owner, &name).await?)),
         Sent::Remove => None,
         Sent::Replace(new) => Some(credential::seal(&admin, &tenant, &before.id, &origins(&before.settings)?, &new)?),
     };
     admin.store.set_card_credential(&owner, &name, expected, sealed.as_deref(), admin.clock.now()).await?;
     admin.applied().await;
-    Ok(Json(one(&admin, &owner, &name).await?))
+    Ok(Written(one(&admin, &owner, &name).await?))
 }
 
 /// The card as it is served: published form, signed now, checked by our own verifier.
@@ -263,7 +307,7 @@ pub(super) async fn set_credential(
 pub(super) async fn sign(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
-) -> Result<Json<Signed>, ApiError> {
+) -> Result<Written, ApiError> {
     let owner = tenant_id(&tenant)?;
     let row = row(&admin, &owner, &name).await?;
     let rows = admin.store.load_tenant(&owner).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
@@ -283,7 +327,9 @@ pub(super) async fn sign(
         .into_iter()
         .map(|verdict| SignedView { kid: verdict.kid, view: verdict.outcome.ok().map(|view| view.name().to_owned()) })
         .collect();
-    Ok(Json(Signed { card: value(&json::write(&Tree::Object(signed)))?, signatures }))
+    let mut answer = tree(&Signed { card: Value::Null, signatures })?;
+    put(&mut answer, "card", Tree::Object(signed));
+    Ok(Written(answer))
 }
 
 /// Earlier versions of a card.
@@ -294,71 +340,112 @@ pub(super) async fn history(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
     Query(query): Query<HistoryQuery>,
-) -> Result<Json<History>, ApiError> {
+) -> Result<Written, ApiError> {
     let owner = tenant_id(&tenant)?;
     let card = row(&admin, &owner, &name).await?;
     let (before, limit) = query.bounds();
+    let versions = admin.store.card_history(&owner, &card.id, before, limit).await?;
     let mut items = Vec::new();
-    for version in admin.store.card_history(&owner, &card.id, before, limit).await? {
-        let mut spec = value(&version.settings)?;
-        spec["card"] = value(&version.document)?;
+    for version in &versions {
         items.push(Version {
             version: version.version,
             at: rfc3339(version.at),
-            changed_by: version.changed_by,
-            note: version.note,
-            spec,
+            changed_by: version.changed_by.clone(),
+            note: version.note.clone(),
+            spec: value(&version.settings)?,
         });
     }
-    Ok(Json(query.page(items)))
+    let mut answer = tree(&query.page(items))?;
+    if let Some(Tree::Array(items)) = answer.as_object_mut().and_then(|answer| answer.get_mut("items")) {
+        for (item, version) in items.iter_mut().zip(&versions) {
+            if let Some(spec) = item.as_object_mut().and_then(|item| item.get_mut("spec")) {
+                put(spec, "card", stored_tree(&version.document)?);
+            }
+        }
+    }
+    Ok(Written(answer))
 }
 
 async fn row(admin: &Shared, tenant: &TenantId, name: &str) -> Result<CardRow, ApiError> {
     admin.store.card(tenant, name).await?.ok_or_else(|| ApiError::not_found("this card"))
 }
 
-async fn one(admin: &Shared, tenant: &TenantId, name: &str) -> Result<CardResource, ApiError> {
+/// One card with its document as it was written, digits and order kept.
+async fn one(admin: &Shared, tenant: &TenantId, name: &str) -> Result<Tree, ApiError> {
     let row = row(admin, tenant, name).await?;
-    let document = row.document.clone();
-    show(admin, facts(row), Some(&document))
+    let document = stored_tree(&row.document)?;
+    let mut answer = tree(&show(admin, facts(row))?)?;
+    if let Some(spec) = answer.as_object_mut().and_then(|answer| answer.get_mut("spec")) {
+        put(spec, "card", document);
+    }
+    Ok(answer)
 }
 
-/// Splits a spec into what goes into which column.
-fn take_apart(spec: &Tree) -> Result<Parts, ApiError> {
+fn put(object: &mut Tree, key: &str, value: Tree) {
+    if let Some(object) = object.as_object_mut() {
+        object.insert(key, value);
+    }
+}
+
+/// Splits a spec into what goes into which column; names everything that does not fit.
+fn take_apart(spec: &Tree, before: Option<&CardRow>) -> Result<Parts, ApiError> {
     let wrong = |path: &str, problem: &str| ApiError::invalid_field(path, problem);
-    let mut settings: Object = spec.as_object().cloned().ok_or_else(|| wrong("spec", "must be an object"))?;
-    let Some(Tree::Object(document)) = settings.remove("card") else {
-        return Err(wrong("spec.card", "must be the agent card, an object"));
+    let mut members: Object = spec.as_object().cloned().ok_or_else(|| wrong("spec", "must be an object"))?;
+    let document = match (members.remove("card"), before) {
+        (Some(Tree::Object(document)), _) => Ok(document),
+        (None, Some(before)) => settings::read_card(&before.document).map_err(|_| ApiError::internal()),
+        (Some(_) | None, _) => Err(wrong("spec.card", "must be the agent card, an object")),
     };
-    let state = match settings.remove("state") {
-        None => CardLife::default(),
-        Some(state) => super::body::typed(&state)
-            .map_err(|_| wrong("spec.state", "must be draft, pending, approved, published or disabled"))?,
+    let state = match members.remove("state") {
+        None => Ok(CardLife::default()),
+        Some(state) => serde_json::from_slice(&json::write(&state)).map_err(|_| wrong("spec.state", STATES)),
     };
     // Shown by reads, decided by us: taken out so that what was read can be written back.
-    settings.remove("trust_tier");
-    settings.remove("version");
-    let credential = settings.get_mut("upstream").and_then(Tree::as_object_mut).and_then(|up| up.remove("credential"));
-    let credential = credential.map(|tree| value(&json::write(&tree))).transpose()?;
+    members.remove("trust_tier");
+    members.remove("version");
+    let credential = members.get_mut("upstream").and_then(Tree::as_object_mut).and_then(|up| up.remove("credential"));
+    let credential = match credential {
+        None => Ok(Sent::Keep),
+        Some(tree) => value(&json::write(&tree)).and_then(|value| credential::read(Some(&value))),
+    };
+    let settings = CardSettings::read(&json::write(&Tree::Object(members)))
+        .map_err(|problems| ApiError::invalid(under("spec", problems)));
+    let (head, rest) = (ApiError::both(document, state), ApiError::both(credential, settings));
+    let ((document, state), (credential, settings)) = ApiError::both(head, rest)?;
     let trust_tier = if document.contains("signatures") { TrustTier::Signed } else { TrustTier::Unsigned };
     let document = json::write(&Tree::Object(document));
-    let settings = CardSettings::read(&json::write(&Tree::Object(settings)))
-        .and_then(|settings| settings.to_stored(&document))
-        .map_err(|problems| ApiError::invalid(super::body::under("spec", problems)))?;
-    Ok(Parts { document, settings, state, credential: credential::read(credential.as_ref())?, trust_tier })
+    let settings =
+        settings.to_stored(&document).map_err(|problems| ApiError::invalid(under("spec", problems)))?;
+    Ok(Parts { document, settings, state, credential, trust_tier })
 }
 
-/// Every problem of a card, before anything is saved.
-async fn check(admin: &Shared, tenant: &TenantId, parts: &Parts) -> Result<(), ApiError> {
-    let policies = admin.store.load_tenant(tenant).await?.map(|rows| rows.policies).unwrap_or_default();
-    let names: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
-    let mut problems = admin.compiler.check_card(&parts.settings, &parts.document, &names);
-    for origin in origins(&parts.settings).unwrap_or_default() {
+/// Every problem of a card, before anything is saved. What is not to be served yet may lack what publishing needs.
+async fn check(admin: &Shared, tenant: &TenantId, card: &Card<'_>) -> Result<(), ApiError> {
+    let rows = admin.store.load_tenant(tenant).await?.ok_or_else(|| ApiError::not_found("this tenant"))?;
+    let names: Vec<&str> = rows.policies.iter().map(|policy| policy.name.as_str()).collect();
+    let mut problems = admin.compiler.check_card(card.settings, card.document, &names);
+    let settings = value(card.settings)?;
+    if let Some(name) = settings["bound_principal"].as_str()
+        && !rows.principals.iter().any(|principal| principal.name == name)
+    {
+        problems.push(Problem::new("/bound_principal", format!("there is no principal {name:?} in this tenant")));
+    }
+    let origins = origins(card.settings)?;
+    match card.state {
+        CardLife::Draft | CardLife::Disabled => problems.retain(|problem| !problem.path.starts_with("/card/")),
+        CardLife::Pending | CardLife::Approved | CardLife::Published => {
+            if settings["upstream"]["interfaces"].as_array().is_none_or(Vec::is_empty) {
+                let problem = "must name at least one address of the agent: [{\"url\": …, \"binding\": …, \"version\": …}]";
+                problems.push(Problem::new("/upstream/interfaces", problem));
+            }
+        }
+    }
+    for origin in origins {
         if let Err(denied) = admin.agents.rules().judge_url(&origin) {
             problems.push(Problem::new("/upstream/interfaces", format!("{origin}: {denied}")));
         }
     }
-    if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }
+    if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid(under("spec", problems))) }
 }
 
 /// What the probe found out about the colon holds as long as the agent stays where it is.
@@ -415,7 +502,7 @@ fn facts(row: CardRow) -> CardFacts {
     }
 }
 
-fn show(admin: &Shared, row: CardFacts, document: Option<&[u8]>) -> Result<CardResource, ApiError> {
+fn show(admin: &Shared, row: CardFacts) -> Result<CardResource, ApiError> {
     let mut spec = value(&row.settings)?;
     if let Some(upstream) = spec["upstream"].as_object_mut() {
         let shown = credential::shown(admin, row.tenant.as_str(), &row.id, row.sealed_credential.as_deref());
@@ -424,9 +511,6 @@ fn show(admin: &Shared, row: CardFacts, document: Option<&[u8]>) -> Result<CardR
     spec["state"] = json!(shown_state(row.state));
     spec["trust_tier"] = row.trust_tier.as_str().into();
     spec["version"] = row.version.into();
-    if let Some(document) = document {
-        spec["card"] = value(document)?;
-    }
     Ok(Resource {
         kind: "Card",
         tenant: row.tenant.to_string(),

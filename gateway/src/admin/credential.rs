@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 pub(super) enum Sent {
     /// Nothing was said: what is there stays.
     Keep,
+    /// The type alone, as a read shows it: what is there stays, and is of this type.
+    Same(String),
     /// `{"type":"none"}`: what is there goes.
     Remove,
     /// A new one.
@@ -33,8 +35,8 @@ pub(super) fn read(value: Option<&Value>) -> Result<Sent, ApiError> {
         None => return Err(wrong("needs a type: none, bearer, header or basic")),
     };
     // What a read shows ({"type":"bearer"} alone) means: as it was.
-    if value.as_object().is_some_and(|members| members.len() == 1) {
-        return Ok(Sent::Keep);
+    if let (Some(kind), Some(1)) = (value["type"].as_str(), value.as_object().map(serde_json::Map::len)) {
+        return Ok(Sent::Same(kind.to_owned()));
     }
     for (key, _) in value.as_object().into_iter().flatten() {
         if key != "type" && !wanted.contains(&key.as_str()) {
@@ -50,6 +52,21 @@ pub(super) fn read(value: Option<&Value>) -> Result<Sent, ApiError> {
         _ => NewCredential::Basic { user: member(value, "user")?, password: member(value, "password")?.into() },
     };
     Ok(Sent::Replace(new))
+}
+
+impl Sent {
+    /// Refuses a type alone where there is nothing of that type to keep.
+    ///
+    /// # Errors
+    /// 400.
+    pub(super) fn check_kept(&self, admin: &Shared, tenant: &str, id: &str, blob: Option<&[u8]>) -> Result<(), ApiError> {
+        match self {
+            Self::Same(kind) if shown(admin, tenant, id, blob)["type"] != kind.as_str() => Err(wrong(format!(
+                "there is no {kind} credential to keep: send its secret as well, or {{\"type\":\"none\"}}"
+            ))),
+            Self::Keep | Self::Remove | Self::Replace(_) | Self::Same(_) => Ok(()),
+        }
+    }
 }
 
 /// A text that can stand in a header.
@@ -99,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_a_read_shows_can_be_written_back_unchanged() {
-        assert!(matches!(read(Some(&json!({"type": "bearer"}))), Ok(Sent::Keep)));
+        assert!(matches!(read(Some(&json!({"type": "bearer"}))), Ok(Sent::Same(kind)) if kind == "bearer"));
         assert!(matches!(read(None), Ok(Sent::Keep)));
         assert!(matches!(read(Some(&json!({"type": "none"}))), Ok(Sent::Remove)));
     }

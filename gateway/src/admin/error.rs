@@ -135,6 +135,21 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the log has this correlation id")
     }
 
+    /// Both, or the problems of both.
+    ///
+    /// # Errors
+    /// What is wrong with either.
+    pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
+        match (first, second) {
+            (Ok(first), Ok(second)) => Ok((first, second)),
+            (Err(mut error), Err(more)) => {
+                error.fields.extend(more.fields);
+                Err(error)
+            }
+            (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+        }
+    }
+
     /// The same error with these problems listed.
     #[must_use]
     pub fn with_fields(mut self, fields: Vec<FieldProblem>) -> Self {
@@ -147,9 +162,11 @@ impl From<store::Error> for ApiError {
     fn from(error: store::Error) -> Self {
         match error {
             store::Error::Conflict { .. } => Self::conflict(),
-            store::Error::NameTaken { .. } => Self::name_taken("something of this name"),
-            store::Error::NotFound { table } => Self::not_found(&format!("such a row of {table:?}")),
-            store::Error::InvalidText { column } => Self::invalid_field(column, "this text can't be a name"),
+            store::Error::NameTaken { table } => Self::name_taken(&format!("a {} of this name", noun(table))),
+            store::Error::NotFound { table } => Self::not_found(&format!("this {}", noun(table))),
+            store::Error::InvalidText { column } => {
+                Self::invalid_field(column, "can't be stored: it is empty, too long, or holds a zero character")
+            }
             store::Error::Unavailable { .. } => {
                 tracing::warn!(%error, "the store did not answer the admin API");
                 Self::unavailable()
@@ -160,6 +177,24 @@ impl From<store::Error> for ApiError {
                 answer
             }
         }
+    }
+}
+
+/// What a row of a table is to an administrator.
+const fn noun(table: store::Table) -> &'static str {
+    match table {
+        store::Table::AuditRecords | store::Table::AuditSummaries => "record",
+        store::Table::CardVersions | store::Table::PolicyVersions => "version",
+        store::Table::Cards => "card",
+        store::Table::Changes | store::Table::Revision => "revision",
+        store::Table::Contexts => "context",
+        store::Table::Grants => "grant",
+        store::Table::Keys => "key",
+        store::Table::Policies => "policy",
+        store::Table::Principals => "principal",
+        store::Table::SigningKeys => "signing key",
+        store::Table::Tasks => "task",
+        store::Table::Tenants => "tenant",
     }
 }
 

@@ -3,30 +3,34 @@
 use super::Shared;
 use super::body::Document;
 use super::error::ApiError;
+use super::extract::{Path, Query};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
     tenant_id,
 };
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{GrantRow, NewGrant, TenantId};
 use utoipa::ToSchema;
 
 /// What an administrator writes of a grant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct GrantSpec {
     /// Who is granted; never changes.
+    #[schema(required = true)]
     pub principal: String,
     /// Card names, `tag:…`, or `*`.
+    #[schema(required = true)]
     pub cards: Vec<String>,
     /// Operations: send, stream, get, list, cancel, subscribe, push_create, push_get, push_list, push_delete,
     /// extended_card, or `*`.
+    #[schema(required = true)]
     pub operations: Vec<String>,
     /// Limits of this grant, all its cards together.
-    #[serde(default, skip_serializing_if = "GrantLimits::is_empty")]
+    #[serde(skip_serializing_if = "GrantLimits::is_empty")]
     pub limits: GrantLimits,
 }
 
@@ -86,13 +90,13 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<GrantResource>), ApiError> {
     check_name(&typed.name)?;
     let id = existing_tenant(&admin.store, &tenant).await?;
-    let document = check(&admin, &typed.spec)?;
     let principal = admin.store.principal(&id, &typed.spec.principal).await?.ok_or_else(|| {
         ApiError::invalid_field(
             "spec.principal",
             format!("there is no principal {:?} in this tenant", typed.spec.principal),
         )
-    })?;
+    });
+    let (document, principal) = ApiError::both(check(&admin, &typed.spec), principal)?;
     let new = NewGrant {
         id: new_id("grt-", admin.clock.now())?,
         name: typed.name.clone(),

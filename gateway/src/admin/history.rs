@@ -1,5 +1,6 @@
 //! Earlier versions of cards and policies, newest first.
 
+use super::extract::limit;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -35,6 +36,7 @@ pub(super) struct HistoryQuery {
     /// Only versions before this one.
     pub before: Option<i64>,
     /// At most this many (1 to 100, default 20).
+    #[serde(default, deserialize_with = "limit::<_, 100>")]
     pub limit: Option<u32>,
 }
 
@@ -45,7 +47,7 @@ impl HistoryQuery {
     }
 
     fn size(&self) -> u32 {
-        self.limit.unwrap_or(20).clamp(1, 100)
+        self.limit.unwrap_or(20)
     }
 
     /// The page from the versions read for [`HistoryQuery::bounds`].

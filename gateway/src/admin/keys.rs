@@ -3,26 +3,26 @@
 use super::Shared;
 use super::body::Document;
 use super::error::ApiError;
+use super::extract::{Path, Query};
 use super::resource::{Expected, Listing, PageQuery, existing_tenant, micros, new_id, rfc3339, tenant_id};
 use crate::registry::mint;
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{KeyRow, NewKey, TenantId};
 use utoipa::ToSchema;
 
 /// What makes a key.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct NewKeySpec {
     /// The principal that it proves.
+    #[schema(required = true)]
     pub principal: String,
     /// For people.
-    #[serde(default)]
     pub label: String,
     /// RFC 3339; absent for a key that does not expire.
-    #[serde(default)]
     pub expires_at: Option<String>,
 }
 
@@ -100,13 +100,11 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<MadeKey>), ApiError> {
     let tenant = existing_tenant(&admin.store, &tenant).await?;
     let now = admin.clock.now();
-    let expires = typed.expires_at.as_deref().map(|text| micros("expires_at", text)).transpose()?;
-    if expires.is_some_and(|at| at <= now) {
-        return Err(ApiError::invalid_field("expires_at", "must lie in the future"));
-    }
+    let expires = expiry(typed.expires_at.as_deref(), now);
     let principal = admin.store.principal(&tenant, &typed.principal).await?.ok_or_else(|| {
         ApiError::invalid_field("principal", format!("there is no principal {:?} in this tenant", typed.principal))
-    })?;
+    });
+    let (principal, expires) = ApiError::both(principal, expires)?;
     let key = mint::api_key(&admin.key_prefix).map_err(|_| ApiError::internal())?;
     let new = NewKey {
         id: new_id("key-", now)?,
@@ -144,14 +142,20 @@ pub(super) async fn update(
     State(admin): State<Shared>,
     Path((tenant, id)): Path<(String, String)>,
     Expected(expected): Expected,
-    Document { typed, .. }: Document<KeyEdit>,
+    Document { typed, tree }: Document<KeyEdit>,
 ) -> Result<Json<KeyView>, ApiError> {
+    if tree.get("expires_at").is_none() {
+        return Err(ApiError::invalid_field("expires_at", "is missing; null for a key that does not expire"));
+    }
     let tenant_row = tenant_id(&tenant)?;
     let row = admin.store.key(&tenant_row, &id).await?.ok_or_else(|| ApiError::not_found("this key"))?;
     if expected != store::IfMatch::Revision(row.revision) {
         return Err(ApiError::conflict());
     }
-    let expires = typed.expires_at.as_deref().map(|text| micros("expires_at", text)).transpose()?;
+    if row.revoked.is_some() {
+        return Err(ApiError::refused("revoked", "a revoked key stays revoked; make another one"));
+    }
+    let expires = expiry(typed.expires_at.as_deref(), admin.clock.now())?;
     admin.store.set_key_expiry(&tenant_row, &id, expires).await?;
     admin.applied().await;
     read(State(admin), Path((tenant, id))).await
@@ -168,6 +172,15 @@ pub(super) async fn revoke(
     admin.store.revoke_key(&tenant_id(&tenant)?, &id, admin.clock.now()).await?;
     admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// When a key expires. To end one at once there is revocation.
+fn expiry(text: Option<&str>, now: i64) -> Result<Option<i64>, ApiError> {
+    let expires = text.map(|text| micros("expires_at", text)).transpose()?;
+    if expires.is_some_and(|at| at <= now) {
+        return Err(ApiError::invalid_field("expires_at", "must lie in the future; to end a key now, revoke it"));
+    }
+    Ok(expires)
 }
 
 /// The name of a key's principal; the id of one that was removed.

@@ -9,6 +9,7 @@
 //! | `access` | who may come in |
 //! | `body` | reading what was sent, strictly |
 //! | `error` | the one error shape |
+//! | `extract` | paths and query strings |
 //! | `resource` | what every resource has in common |
 //! | one file per resource | its handlers |
 
@@ -18,6 +19,7 @@ mod body;
 mod cards;
 mod credential;
 pub mod error;
+mod extract;
 mod grants;
 mod health;
 mod history;
@@ -38,6 +40,10 @@ use crate::seal::Seal;
 use std::sync::Arc;
 use store::Store;
 use utoipa::OpenApi as _;
+use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{Object, Type};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::Required;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -94,8 +100,40 @@ pub type Shared = Arc<Admin>;
     title = "Chancery admin API",
     description = "Tenants, cards, principals, keys, grants, policies, signing keys and the audit trail of a Chancery gateway.",
     license(name = "Apache-2.0")
-))]
+), modifiers(&Common), security(("admin_token" = [])))]
 struct Description;
+
+/// What no handler says by itself: the token.
+struct Common;
+
+impl utoipa::Modify for Common {
+    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
+        let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let components = description.components.get_or_insert_default();
+        components.add_security_scheme("admin_token", SecurityScheme::Http(token));
+    }
+}
+
+/// Updates need the revision that they are based on; removals may name it.
+fn with_revisions(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
+    for (path, item) in &mut description.paths.paths {
+        let optional = path.ends_with("/credential");
+        for (operation, required) in
+            [(item.put.as_mut(), !optional), (item.delete.as_mut().filter(|_| !path.contains("/keys/")), false)]
+        {
+            let Some(operation) = operation else { continue };
+            let parameter = ParameterBuilder::new()
+                .name("If-Match")
+                .parameter_in(ParameterIn::Header)
+                .required(if required { Required::True } else { Required::False })
+                .description(Some("The revision that you read; 412 if it is another by now."))
+                .schema(Some(Object::with_type(Type::Integer)))
+                .build();
+            operation.parameters.get_or_insert_default().push(parameter.into());
+        }
+    }
+    description
+}
 
 fn described() -> OpenApiRouter<Shared> {
     OpenApiRouter::with_openapi(Description::openapi())
@@ -127,7 +165,7 @@ fn described() -> OpenApiRouter<Shared> {
 /// The description of the admin API.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    described().split_for_parts().1
+    with_revisions(described().split_for_parts().1)
 }
 
 /// The admin API; everything but its description needs the token.
@@ -135,7 +173,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 pub fn router(app: &App) -> axum::Router {
     let admin = Arc::new(Admin::new(app));
     let (routes, description) = described().split_for_parts();
-    let description = Arc::new(description);
+    let description = Arc::new(with_revisions(description));
     routes
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&admin), access::require_token))
         .route(

@@ -3,13 +3,14 @@
 use super::Shared;
 use super::body::{Document, value};
 use super::error::ApiError;
+use super::extract::{Path, Query};
 use super::history::{History, HistoryQuery, Version};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
     tenant_id,
 };
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use http::StatusCode;
 use json::Json as Tree;
 use store::{NewPolicy, PolicyEdit, PolicyRow};

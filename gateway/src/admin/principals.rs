@@ -1,17 +1,18 @@
 //! Principals: who may call. Disabling or removing one ends its open streams.
 
 use super::Shared;
-use super::body::Document;
+use super::body::{Document, value};
 use super::error::ApiError;
+use super::extract::{Path, Query};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
     tenant_id,
 };
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::{IfMatch, NewPrincipal, PrincipalKind, PrincipalRow, PrincipalState};
+use store::{IfMatch, NewPrincipal, PrincipalKind, PrincipalRow, PrincipalState, TenantId};
 use utoipa::ToSchema;
 
 /// What an administrator writes of a principal.
@@ -133,9 +134,29 @@ pub(super) async fn delete(
     Path((tenant, name)): Path<(String, String)>,
     Perhaps(expected): Perhaps,
 ) -> Result<StatusCode, ApiError> {
-    admin.store.delete_principal(&tenant_id(&tenant)?, &name, expected, admin.clock.now()).await?;
+    let tenant = tenant_id(&tenant)?;
+    let bound = bound_cards(&admin, &tenant, &name).await?;
+    if !bound.is_empty() {
+        return Err(ApiError::refused(
+            "in_use",
+            format!("{} would stop being served; take bound_principal out first", bound.join(", ")),
+        ));
+    }
+    admin.store.delete_principal(&tenant, &name, expected, admin.clock.now()).await?;
     admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Cards that say they are this principal: without it they could not be compiled.
+async fn bound_cards(admin: &Shared, tenant: &TenantId, name: &str) -> Result<Vec<String>, ApiError> {
+    let rows = admin.store.load_tenant(tenant).await?;
+    let mut bound = Vec::new();
+    for card in rows.iter().flat_map(|rows| &rows.cards) {
+        if value(&card.settings)?["bound_principal"].as_str() == Some(name) {
+            bound.push(format!("card {}", card.name));
+        }
+    }
+    Ok(bound)
 }
 
 fn show(row: PrincipalRow) -> PrincipalResource {

@@ -1,11 +1,13 @@
 //! What every resource has in common: its envelope, pages, `If-Match`, times, names.
 
 use super::error::ApiError;
+use super::extract::limit;
 use crate::clock::Micros;
 use crate::registry::mint;
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use store::{IfMatch, TenantId};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -37,8 +39,11 @@ pub(super) struct Resource<S> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Create<S> {
     /// Its name.
+    #[serde(default, deserialize_with = "name")]
+    #[schema(required = true)]
     pub name: String,
     /// What it should be.
+    #[serde(default)]
     pub spec: S,
 }
 
@@ -47,6 +52,8 @@ pub(super) struct Create<S> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Update<S> {
     /// What it should be now, as a whole.
+    #[serde(default)]
+    #[schema(required = true)]
     pub spec: S,
 }
 
@@ -65,6 +72,7 @@ pub(super) struct Listing<T> {
 #[serde(deny_unknown_fields)]
 pub(super) struct PageQuery {
     /// At most this many items (1 to 200, default 50).
+    #[serde(default, deserialize_with = "limit::<_, 200>")]
     pub limit: Option<u32>,
     /// From the page before.
     pub cursor: Option<String>,
@@ -73,7 +81,7 @@ pub(super) struct PageQuery {
 impl PageQuery {
     /// How many items: one more is read to know whether a page follows.
     pub(super) fn size(&self) -> usize {
-        self.limit.unwrap_or(50).clamp(1, 200) as usize
+        self.limit.unwrap_or(50) as usize
     }
 
     /// The store's page.
@@ -141,19 +149,25 @@ pub(super) async fn existing_tenant(store: &store::Store, name: &str) -> Result<
     Ok(tenant)
 }
 
-/// Checks a new name (product.md §2).
+/// Checks a new name. One that was sent was checked when it was read; this sees one that is missing or made up.
 pub(super) fn check_name(name: &str) -> Result<(), ApiError> {
+    problem_of_name(name).map_or(Ok(()), |problem| Err(ApiError::invalid_field("name", problem)))
+}
+
+fn problem_of_name(name: &str) -> Option<String> {
     const RESERVED: [&str; 5] = ["v1", "tasks", "message", "card", "extendedagentcard"];
     if TenantId::new(name).is_none() {
-        return Err(ApiError::invalid_field(
-            "name",
-            "1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit",
+        return Some(String::from(
+            "must be 1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit",
         ));
     }
-    if RESERVED.contains(&name) {
-        return Err(ApiError::invalid_field("name", format!("{name} is reserved; choose another")));
-    }
-    Ok(())
+    RESERVED.contains(&name).then(|| format!("{name} is reserved; choose another"))
+}
+
+/// A new name while it is read, so that its problem is listed with all others.
+fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    problem_of_name(&name).map_or(Ok(name), |problem| Err(D::Error::custom(problem)))
 }
 
 /// A new id with its type's prefix.

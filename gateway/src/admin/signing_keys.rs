@@ -3,10 +3,11 @@
 use super::Shared;
 use super::body::Document;
 use super::error::ApiError;
+use super::extract::{Path, Query};
 use super::resource::{Expected, Listing, PageQuery, existing_tenant, rfc3339, tenant_id};
 use crate::registry::mint;
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::StatusCode;
@@ -26,8 +27,8 @@ pub(super) struct NewSigningKeySpec {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SigningKeyEdit {
-    /// Its next state.
-    pub state: SigningKeyLife,
+    /// Its next state: `active`, `retiring` or `gone`.
+    pub state: Option<SigningKeyLife>,
 }
 
 /// A key's life.
@@ -43,6 +44,17 @@ pub(super) enum SigningKeyLife {
     Retiring,
     /// Neither; its private half is erased.
     Gone,
+}
+
+impl SigningKeyLife {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Next => "next",
+            Self::Active => "active",
+            Self::Retiring => "retiring",
+            Self::Gone => "gone",
+        }
+    }
 }
 
 /// A signing key's public facts.
@@ -132,7 +144,8 @@ pub(super) async fn update(
     if expected != store::IfMatch::Revision(row.revision) {
         return Err(ApiError::conflict());
     }
-    let next = match (row.state, typed.state) {
+    let wanted = typed.state.ok_or_else(|| ApiError::invalid_field("state", "is missing: active, retiring or gone"))?;
+    let next = match (row.state, wanted) {
         (SigningKeyState::Next, SigningKeyLife::Active) => SigningKeyState::Active,
         (SigningKeyState::Active, SigningKeyLife::Retiring) => SigningKeyState::Retiring,
         (SigningKeyState::Next | SigningKeyState::Active | SigningKeyState::Retiring, SigningKeyLife::Gone) => {
@@ -141,7 +154,7 @@ pub(super) async fn update(
         (from, to) => {
             return Err(ApiError::invalid_field(
                 "state",
-                format!("a key goes next, active, retiring, gone; not from {from:?} to {to:?}"),
+                format!("a key goes next, active, retiring, gone; not from {} to {}", from.as_str(), to.word()),
             ));
         }
     };

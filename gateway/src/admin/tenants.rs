@@ -3,13 +3,14 @@
 use super::Shared;
 use super::body::Document;
 use super::error::ApiError;
+use super::extract::{Path, Query};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, rfc3339, tenant_id,
 };
 use super::signing_keys;
 use crate::registry::document::Problem;
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{TenantFields, TenantRow, TenantState};

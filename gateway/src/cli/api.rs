@@ -3,6 +3,7 @@
 //! Takes the address and token from the arguments or the environment; gives the answered JSON, or an error that says
 //! what to do next. Never prints the token.
 
+use crate::cli::Misuse;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use reqwest::{Method, StatusCode};
@@ -42,17 +43,30 @@ impl AdminArgs {
         let token = match (&self.admin_token, &self.admin_token_file) {
             (Some(token), _) => token.clone(),
             (None, Some(path)) => std::fs::read_to_string(path)
-                .with_context(|| format!("reading the admin token from {}", path.display()))?
+                .map_err(|error| Misuse(format!("the admin token can't be read from {}: {error}", path.display())))?
                 .trim()
                 .to_owned()
                 .into(),
-            (None, None) => bail!(
-                "no admin token: give --admin-token, --admin-token-file or CHANCERY_ADMIN_TOKEN \
-                 (`chancery demo` writes it to demo-data/demo.env, `serve` to [admin] token_file)"
-            ),
+            (None, None) => {
+                let problem = "no admin token: give --admin-token, --admin-token-file or CHANCERY_ADMIN_TOKEN \
+                     (`chancery demo` writes it to demo-data/demo.env, `serve` to [admin] token_file)";
+                return Err(Misuse(problem.to_owned()).into());
+            }
         };
         AdminApi::new(&self.admin_url, token)
     }
+}
+
+/// A name or id as a segment of a path.
+///
+/// # Errors
+/// It can be none, and as a path it might mean something else.
+pub(super) fn segment(name: &str) -> anyhow::Result<&str> {
+    let is_one = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if is_one {
+        return Ok(name);
+    }
+    Err(Misuse(format!("{name:?} is no name or id: they are made of letters, digits and dashes")).into())
 }
 
 /// What the admin API said.
@@ -68,8 +82,12 @@ impl AdminApi {
     /// A client of the admin listener at `url`.
     ///
     /// # Errors
-    /// The machine's TLS set-up is broken.
+    /// `url` is none, or the machine's TLS set-up is broken.
     pub(super) fn new(url: &str, token: SecretString) -> anyhow::Result<Self> {
+        let parsed = url::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        if parsed.is_none() {
+            return Err(Misuse(format!("--admin-url must be such as http://127.0.0.1:8101, not {url:?}")).into());
+        }
         let client = reqwest::Client::builder().no_proxy().build()?;
         Ok(Self { client, base: format!("{}/api/v1", url.trim_end_matches('/')), token })
     }
@@ -99,7 +117,10 @@ impl AdminApi {
             .with_context(|| format!("asking the admin API at {url} (is the gateway running? see --admin-url)"))?;
         let status = response.status();
         let bytes = response.bytes().await?;
-        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes)? };
+        let body = if bytes.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&bytes) };
+        let body = body.with_context(|| {
+            format!("what answers {} at {url} is no admin API (see --admin-url)", status.as_u16())
+        })?;
         Ok(Answer { status, body })
     }
 
@@ -153,6 +174,9 @@ impl Answer {
     pub(super) fn ok(self) -> anyhow::Result<Value> {
         if self.status.is_success() {
             return Ok(self.body);
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            bail!("the admin token was refused (401): see --admin-token, --admin-token-file and [admin] token_file");
         }
         let message = self.body["message"].as_str().unwrap_or("the admin API answered with an error");
         let fields = self.body["fields"].as_array().into_iter().flatten().fold(String::new(), |lines, field| {

@@ -19,7 +19,7 @@ pub(super) struct QueryArgs {
     /// Whose records.
     #[command(flatten)]
     place: InTenant,
-    /// Who called.
+    /// Who called: a principal's name or id.
     #[arg(long)]
     principal: Option<String>,
     /// Which card.
@@ -44,8 +44,11 @@ pub(super) struct QueryArgs {
     #[arg(long)]
     until: Option<String>,
     /// At most this many.
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
+    /// Go on after an earlier page, which named this.
+    #[arg(long)]
+    cursor: Option<String>,
 }
 
 /// Runs the command.
@@ -65,6 +68,7 @@ pub(super) async fn run(command: AuditCommand, admin: &AdminArgs) -> anyhow::Res
         ("task_id", &args.task_id),
         ("from", &args.from),
         ("until", &args.until),
+        ("cursor", &args.cursor),
     ];
     for (key, value) in pairs {
         if let Some(value) = value {
@@ -73,6 +77,9 @@ pub(super) async fn run(command: AuditCommand, admin: &AdminArgs) -> anyhow::Res
     }
     let page = admin.connect()?.get(&format!("/audit?{}", query.finish())).await?;
     let items = page["items"].as_array().cloned().unwrap_or_default();
+    if let Some(next) = page["next_cursor"].as_str() {
+        output::note(&format!("there are older records: --cursor {next}"));
+    }
     if admin.json {
         return output::json(&Value::Array(items));
     }

@@ -1,7 +1,7 @@
 //! `chancery card …`: the common commands, and those that only cards have: import, state, credential, sign, history,
 //! verify, diff.
 
-use crate::cli::api::AdminArgs;
+use crate::cli::api::{AdminArgs, segment};
 use crate::cli::document::Kind;
 use crate::cli::resource::{self, InTenant, Named, ResourceCommand};
 use crate::cli::{Failure, card_verify, output};
@@ -122,7 +122,7 @@ async fn administer(command: CardCommand, admin: &AdminArgs) -> anyhow::Result<(
         CardCommand::State(args) => {
             let state = args.state.to_possible_value().map(|value| value.get_name().to_owned());
             let changed =
-                admin.connect()?.post(&format!("{}/state", path(&args.named)), &json!({"state": state})).await?;
+                admin.connect()?.post(&format!("{}/state", path(&args.named)?), &json!({"state": state})).await?;
             resource::report(admin, &changed, "moved")
         }
         CardCommand::Credential(args) => {
@@ -132,15 +132,15 @@ async fn administer(command: CardCommand, admin: &AdminArgs) -> anyhow::Result<(
                 std::fs::read_to_string(&args.file).with_context(|| format!("reading {}", args.file.display()))?
             };
             let body: Value = serde_json::from_str(&text).context("the credential is no JSON")?;
-            let path = format!("{}/credential", path(&args.named));
+            let path = format!("{}/credential", path(&args.named)?);
             let changed = admin.connect()?.send(reqwest::Method::PUT, &path, Some(&body), None).await?.ok()?;
             resource::report(admin, &changed, "changed")
         }
         CardCommand::Sign(named) => {
-            output::json(&admin.connect()?.post(&format!("{}/sign", path(&named)), &json!({})).await?)
+            output::json(&admin.connect()?.post(&format!("{}/sign", path(&named)?), &json!({})).await?)
         }
         CardCommand::History(named) => {
-            let history = admin.connect()?.get(&format!("{}/history", path(&named))).await?;
+            let history = admin.connect()?.get(&format!("{}/history", path(&named)?)).await?;
             let items = history["items"].as_array().cloned().unwrap_or_default();
             if admin.json {
                 return output::json(&Value::Array(items));
@@ -154,15 +154,14 @@ async fn administer(command: CardCommand, admin: &AdminArgs) -> anyhow::Result<(
 
 async fn import(args: ImportArgs, admin: &AdminArgs) -> anyhow::Result<()> {
     let settings: Value = match &args.file {
-        Some(path) => serde_saphyr::from_str(&std::fs::read_to_string(path)?)
-            .with_context(|| format!("{} is neither JSON nor YAML", path.display()))?,
+        Some(path) => resource::read_spec(path)?,
         None => json!({}),
     };
     let body = json!({
         "url": args.url, "name": args.name, "dialect": args.dialect, "use_address": args.use_address,
         "settings": settings,
     });
-    let imported = admin.connect()?.post(&format!("/tenants/{}/cards/import", args.place.tenant), &body).await?;
+    let imported = admin.connect()?.post(&format!("/tenants/{}/cards/import", segment(&args.place.tenant)?), &body).await?;
     if admin.json {
         return output::json(&imported);
     }
@@ -180,7 +179,7 @@ async fn import(args: ImportArgs, admin: &AdminArgs) -> anyhow::Result<()> {
 }
 
 async fn diff(args: &DiffArgs, admin: &AdminArgs) -> anyhow::Result<()> {
-    let history = admin.connect()?.get(&format!("{}/history?limit=100", path(&args.named))).await?;
+    let history = admin.connect()?.get(&format!("{}/history?limit=100", path(&args.named)?)).await?;
     let items = history["items"].as_array().cloned().unwrap_or_default();
     let find = |wanted: Option<i64>, place: usize| match wanted {
         Some(version) => items.iter().find(|item| item["version"].as_i64() == Some(version)),
@@ -210,8 +209,8 @@ fn compare(old: &Value, new: &Value, path: &str, lines: &mut Vec<String>) {
     }
 }
 
-fn path(named: &Named) -> String {
-    format!("/tenants/{}/cards/{}", named.place.tenant, named.name)
+fn path(named: &Named) -> anyhow::Result<String> {
+    Ok(format!("/tenants/{}/cards/{}", segment(&named.place.tenant)?, segment(&named.name)?))
 }
 
 #[cfg(test)]

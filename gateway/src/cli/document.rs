@@ -2,7 +2,9 @@
 //!
 //! Gives `{"kind","tenant","name","spec"}` objects in the order of the files; every problem names its file.
 
-use anyhow::{Context as _, bail};
+use crate::cli::Misuse;
+use crate::cli::api::segment;
+use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,9 @@ pub(super) struct Document {
     /// What it should be.
     #[serde(default)]
     pub spec: Value,
+    /// Where it was read.
+    #[serde(skip)]
+    pub file: PathBuf,
 }
 
 /// Kinds in the order in which they must be made.
@@ -30,10 +35,10 @@ pub(super) enum Kind {
     Tenant,
     /// A guardrail policy.
     Policy,
-    /// A card.
-    Card,
     /// A principal.
     Principal,
+    /// A card, which may name a policy and a principal.
+    Card,
     /// A grant.
     Grant,
 }
@@ -54,19 +59,48 @@ impl Kind {
 
 impl Document {
     /// The collection's path below `/api/v1`.
-    #[must_use]
-    pub(super) fn collection_path(&self) -> String {
+    ///
+    /// # Errors
+    /// The tenant's name can be none.
+    pub(super) fn collection_path(&self) -> anyhow::Result<String> {
         collection_path(self.kind, self.tenant.as_deref().unwrap_or_default())
+    }
+
+    /// What and where it is, for an error.
+    #[must_use]
+    pub(super) fn place(&self) -> String {
+        let tenant = self.tenant.as_deref().map(|tenant| format!("{tenant}/")).unwrap_or_default();
+        format!("{}: {:?} {tenant}{} was not applied", self.file.display(), self.kind, self.name)
+    }
+
+    fn is_same_thing(&self, other: &Self) -> bool {
+        (self.kind, &self.tenant, &self.name) == (other.kind, &other.tenant, &other.name)
+    }
+
+    fn problem(&self) -> Option<String> {
+        let needs_tenant = self.kind != Kind::Tenant;
+        match &self.tenant {
+            Some(_) if !needs_tenant => Some(String::from("has no tenant of its own; take the member out")),
+            None if needs_tenant => Some(String::from("needs a member tenant")),
+            Some(tenant) if segment(tenant).is_err() => Some(format!("{tenant:?} is no tenant's name")),
+            Some(_) | None if segment(&self.name).is_err() => {
+                Some(String::from("has no name that can be one: a-z, 0-9 and inner dashes"))
+            }
+            Some(_) | None if !self.spec.is_object() => Some(String::from("needs a spec that is an object")),
+            Some(_) | None => None,
+        }
     }
 }
 
 /// The path of a kind's collection in a tenant.
-#[must_use]
-pub(super) fn collection_path(kind: Kind, tenant: &str) -> String {
+///
+/// # Errors
+/// The tenant's name can be none.
+pub(super) fn collection_path(kind: Kind, tenant: &str) -> anyhow::Result<String> {
     match kind {
-        Kind::Tenant => String::from("/tenants"),
+        Kind::Tenant => Ok(String::from("/tenants")),
         Kind::Policy | Kind::Card | Kind::Principal | Kind::Grant => {
-            format!("/tenants/{tenant}/{}", kind.collection())
+            Ok(format!("/tenants/{}/{}", segment(tenant)?, kind.collection()))
         }
     }
 }
@@ -80,16 +114,30 @@ pub(super) fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Document>> {
     for path in paths {
         collect(path, &mut files)?;
     }
-    let mut documents = Vec::new();
+    let mut documents: Vec<Document> = Vec::new();
     let mut problems = Vec::new();
     for file in &files {
-        match read(file) {
-            Ok(found) => documents.extend(found),
-            Err(error) => problems.push(format!("{}: {error:#}", file.display())),
+        for found in read(file) {
+            match found {
+                Ok(document) => match documents.iter().find(|other| other.is_same_thing(&document)) {
+                    Some(other) => problems.push(format!(
+                        "{}: {:?} {:?} is declared in {} as well",
+                        file.display(),
+                        document.kind,
+                        document.name,
+                        other.file.display()
+                    )),
+                    None => documents.push(document),
+                },
+                Err(problem) => problems.push(format!("{}: {problem}", file.display())),
+            }
         }
     }
     if !problems.is_empty() {
-        bail!("{}", problems.join("\n"));
+        return Err(Misuse(problems.join("\n")).into());
+    }
+    if documents.is_empty() {
+        return Err(Misuse(String::from("there is no document in these files (.yaml, .yml, .json)")).into());
     }
     Ok(documents)
 }
@@ -116,32 +164,47 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(file: &Path) -> anyhow::Result<Vec<Document>> {
-    let text = std::fs::read_to_string(file).context("can't be read")?;
-    let documents = parse(&text, file.extension().is_some_and(|ending| ending == "json"))?;
-    for document in &documents {
-        match (document.kind, &document.tenant) {
-            (Kind::Tenant, Some(_)) => bail!("a Tenant has no tenant of its own; take the member out"),
-            (Kind::Policy | Kind::Card | Kind::Principal | Kind::Grant, None) => {
-                bail!("{:?} {:?} needs a member tenant", document.kind, document.name)
-            }
-            _ => {}
-        }
+/// Every document of a file, or what is wrong with it.
+fn read(file: &Path) -> Vec<Result<Document, String>> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => return vec![Err(format!("can't be read: {error}"))],
+    };
+    let mut documents = parse(&text, file.extension().is_some_and(|ending| ending == "json"));
+    for document in documents.iter_mut().flatten() {
+        file.clone_into(&mut document.file);
     }
-    Ok(documents)
+    documents
 }
 
-/// Text → documents: a JSON object or array, or a YAML stream.
-///
-/// # Errors
-/// The text is no document; the message names the member.
-pub(super) fn parse(text: &str, is_json: bool) -> anyhow::Result<Vec<Document>> {
-    if is_json {
-        let value: Value = serde_json::from_str(text)?;
-        let items = if let Value::Array(items) = value { items } else { vec![value] };
-        return items.into_iter().map(|item| serde_json::from_value(item).map_err(Into::into)).collect();
+/// Text → documents: a JSON object or array, or a YAML stream. A problem names the document by its place and name.
+pub(super) fn parse(text: &str, is_json: bool) -> Vec<Result<Document, String>> {
+    let items = if is_json {
+        serde_json::from_str(text)
+            .map(|value| if let Value::Array(items) = value { items } else { vec![value] })
+            .map_err(|error| error.to_string())
+    } else {
+        serde_saphyr::from_multiple::<Value>(text).map_err(|error| error.to_string())
+    };
+    match items {
+        Err(problem) => vec![Err(problem)],
+        Ok(items) => items
+            .into_iter()
+            .filter(|item| !item.is_null())
+            .enumerate()
+            .map(|(at, item)| one(item).map_err(|(name, problem)| format!("document {} ({name}): {problem}", at + 1)))
+            .collect(),
     }
-    Ok(serde_saphyr::from_multiple(text)?)
+}
+
+fn one(item: Value) -> Result<Document, (String, String)> {
+    let word = |key: &str| item[key].as_str().unwrap_or("?").to_owned();
+    let name = format!("{} {}", word("kind"), word("name"));
+    let mut document: Document = serde_json::from_value(item).map_err(|error| (name.clone(), error.to_string()))?;
+    if document.spec.is_null() {
+        document.spec = Value::Object(serde_json::Map::new());
+    }
+    document.problem().map_or(Ok(document), |problem| Err((name, problem)))
 }
 
 #[cfg(test)]
@@ -152,14 +215,17 @@ mod tests {
     fn a_yaml_stream_and_a_json_array_give_the_same_documents() {
         let yaml = "kind: Tenant\nname: acme\n---\nkind: Grant\ntenant: acme\nname: g\nspec:\n  principal: bot\n  cards: [echo]\n";
         let json = r#"[{"kind":"Tenant","name":"acme"},{"kind":"Grant","tenant":"acme","name":"g","spec":{"principal":"bot","cards":["echo"]}}]"#;
-        let from_yaml = parse(yaml, false).unwrap();
-        assert_eq!(from_yaml, parse(json, true).unwrap());
-        assert_eq!(from_yaml[1].collection_path(), "/tenants/acme/grants");
+        let from_yaml = parse(yaml, false);
+        assert_eq!(from_yaml, parse(json, true));
+        assert_eq!(from_yaml[1].as_ref().unwrap().collection_path().unwrap(), "/tenants/acme/grants");
     }
 
     #[test]
     fn an_unknown_kind_or_member_is_refused_by_name() {
-        assert!(parse("kind: Robot\nname: x\n", false).unwrap_err().to_string().contains("Robot"));
-        assert!(parse(r#"{"kind":"Card","name":"x","extra":1}"#, true).unwrap_err().to_string().contains("extra"));
+        let problem = |text: &str, is_json| parse(text, is_json)[0].clone().unwrap_err();
+        assert!(problem("kind: Robot\nname: x\n", false).contains("Robot"));
+        assert!(problem(r#"{"kind":"Card","name":"x","extra":1}"#, true).contains("extra"));
+        assert!(problem("kind: Card\nname: x\n", false).contains("needs a member tenant"));
+        assert!(problem("kind: Card\ntenant: t\nname: ..\n", false).contains("has no name"));
     }
 }

@@ -1,6 +1,6 @@
 //! `chancery key …`: make (shown once), list, revoke.
 
-use crate::cli::api::AdminArgs;
+use crate::cli::api::{AdminArgs, segment};
 use crate::cli::output;
 use crate::cli::resource::InTenant;
 use clap::{Args, Subcommand};
@@ -52,7 +52,7 @@ pub(super) async fn run(command: KeyCommand, admin: &AdminArgs) -> anyhow::Resul
     let api = admin.connect()?;
     match command {
         KeyCommand::List(place) => {
-            let items = api.list(&format!("/tenants/{}/keys", place.tenant)).await?;
+            let items = api.list(&keys(&place)?).await?;
             if admin.json {
                 return output::json(&Value::Array(items));
             }
@@ -69,15 +69,19 @@ pub(super) async fn run(command: KeyCommand, admin: &AdminArgs) -> anyhow::Resul
         }
         KeyCommand::Create(args) => {
             let body = json!({"principal": args.principal, "label": args.label, "expires_at": args.expires_at});
-            let made = api.post(&format!("/tenants/{}/keys", args.place.tenant), &body).await?;
+            let made = api.post(&keys(&args.place)?, &body).await?;
             if admin.json {
                 return output::json(&made);
             }
             output::line(made["key"].as_str().unwrap_or_default())
         }
         KeyCommand::Revoke(args) => {
-            api.delete(&format!("/tenants/{}/keys/{}", args.place.tenant, args.id)).await?;
+            api.delete(&format!("{}/{}", keys(&args.place)?, segment(&args.id)?)).await?;
             output::line(&format!("revoked {}", args.id))
         }
     }
+}
+
+fn keys(place: &InTenant) -> anyhow::Result<String> {
+    Ok(format!("/tenants/{}/keys", segment(&place.tenant)?))
 }

@@ -116,9 +116,14 @@ impl From<Problems> for Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        Self::Failed(error)
+        if error.is::<Misuse>() { Self::Usage(error) } else { Self::Failed(error) }
     }
 }
+
+/// What was typed in, or is in a file or the environment, can't be right: exit code 2 from wherever it is noticed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Misuse(String);
 
 /// Reads the command line, runs the command, says what went wrong.
 #[must_use]

@@ -1,4 +1,5 @@
-//! What commands print: tables for people, JSON for scripts. Standard output only; errors go up.
+//! What commands print: tables for people, JSON for scripts. Standard output only, but for notes; errors go up.
+//! A reader that has gone away (`| head`) is no failure.
 
 use serde_json::Value;
 use std::io::Write as _;
@@ -6,16 +7,24 @@ use std::io::Write as _;
 /// Prints one line.
 ///
 /// # Errors
-/// Standard output is closed.
+/// Standard output can't be written.
 pub(super) fn line(text: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout().lock(), "{text}")?;
-    Ok(())
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Says something to the person, beside what a script reads.
+pub(super) fn note(text: &str) {
+    // Nobody is left to tell when standard error is gone.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// Prints a JSON document, indented.
 ///
 /// # Errors
-/// Standard output is closed.
+/// Standard output can't be written.
 pub(super) fn json(value: &Value) -> anyhow::Result<()> {
     line(&serde_json::to_string_pretty(value)?)
 }
@@ -23,7 +32,7 @@ pub(super) fn json(value: &Value) -> anyhow::Result<()> {
 /// Prints rows in columns as wide as their widest cell; `pointers` pick the cells of each item.
 ///
 /// # Errors
-/// Standard output is closed.
+/// Standard output can't be written.
 pub(super) fn table(columns: &[(&str, &str)], items: &[Value]) -> anyhow::Result<()> {
     let header = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
     let mut rows: Vec<Vec<String>> = vec![header];

@@ -2,10 +2,11 @@
 //!
 //! Specs come from files (YAML or JSON) or `--set key=value` pairs; everything goes through the admin API.
 
-use crate::cli::api::AdminArgs;
+use crate::cli::Misuse;
+use crate::cli::api::{AdminArgs, segment};
 use crate::cli::document::{Kind, collection_path};
 use crate::cli::output;
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -67,20 +68,28 @@ pub(super) async fn run(kind: Kind, command: ResourceCommand, admin: &AdminArgs)
     let api = admin.connect()?;
     match command {
         ResourceCommand::List(place) => {
-            let items = api.list(&collection_path(kind, &place.tenant)).await?;
+            let items = api.list(&collection_path(kind, &place.tenant)?).await?;
             if admin.json { output::json(&Value::Array(items)) } else { output::table(columns(kind), &items) }
         }
-        ResourceCommand::Get(named) => output::json(&api.get(&path(kind, &named)).await?),
+        ResourceCommand::Get(named) => output::json(&api.get(&path(kind, &named.place, &named.name)?).await?),
         ResourceCommand::Create(written) => {
             let body = json!({"name": written.name, "spec": spec(&written)?});
-            let made = api.post(&collection_path(kind, &written.place.tenant), &body).await?;
+            let made = api.post(&collection_path(kind, &written.place.tenant)?, &body).await?;
             report(admin, &made, "made")
         }
         ResourceCommand::Update(written) => {
-            let path = format!("{}/{}", collection_path(kind, &written.place.tenant), written.name);
+            if written.file.is_none() && written.set.is_empty() {
+                return Err(Misuse(String::from("nothing to change: give --set KEY=VALUE or --file")).into());
+            }
+            let path = path(kind, &written.place, &written.name)?;
             let now = api.get(&path).await?;
+            let changes = spec(&written)?;
             let mut wanted = if written.file.is_some() { json!({}) } else { now["spec"].clone() };
-            merge(&mut wanted, spec(&written)?);
+            if kind == Kind::Card && changes.get("card").is_none() {
+                // A card that is not sent stays, digit by digit.
+                wanted.as_object_mut().and_then(|wanted| wanted.remove("card"));
+            }
+            merge(&mut wanted, changes);
             let changed = api
                 .send(reqwest::Method::PUT, &path, Some(&json!({"spec": wanted})), now["revision"].as_i64())
                 .await?
@@ -88,7 +97,7 @@ pub(super) async fn run(kind: Kind, command: ResourceCommand, admin: &AdminArgs)
             report(admin, &changed, "changed")
         }
         ResourceCommand::Delete(named) => {
-            api.delete(&path(kind, &named)).await?;
+            api.delete(&path(kind, &named.place, &named.name)?).await?;
             output::line(&format!("removed {}", named.name))
         }
     }
@@ -106,8 +115,8 @@ pub(super) fn report(admin: &AdminArgs, item: &Value, verb: &str) -> anyhow::Res
     output::line(&format!("{verb} {} {} ({})", word("kind").to_lowercase(), word("name"), word("id")))
 }
 
-fn path(kind: Kind, named: &Named) -> String {
-    format!("{}/{}", collection_path(kind, &named.place.tenant), named.name)
+fn path(kind: Kind, place: &InTenant, name: &str) -> anyhow::Result<String> {
+    Ok(format!("{}/{}", collection_path(kind, &place.tenant)?, segment(name)?))
 }
 
 const fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
@@ -139,7 +148,9 @@ fn spec(written: &Written) -> anyhow::Result<Value> {
         None => json!({}),
     };
     for pair in &written.set {
-        let Some((key, text)) = pair.split_once('=') else { bail!("--set takes KEY=VALUE, not {pair:?}") };
+        let Some((key, text)) = pair.split_once('=') else {
+            return Err(Misuse(format!("--set takes KEY=VALUE, not {pair:?}")).into());
+        };
         let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
         let place = key.split('.').fold(&mut spec, |place, key| {
             if !place.is_object() {
@@ -153,23 +164,27 @@ fn spec(written: &Written) -> anyhow::Result<Value> {
 }
 
 /// A spec from a file. A whole `apply` document is taken too: its spec counts.
-fn read_spec(path: &std::path::Path) -> anyhow::Result<Value> {
+///
+/// # Errors
+/// It can't be read, or is neither JSON nor YAML.
+pub(super) fn read_spec(path: &std::path::Path) -> anyhow::Result<Value> {
     let text = if path.as_os_str() == "-" {
         std::io::read_to_string(std::io::stdin()).context("reading standard input")?
     } else {
-        std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?
+        let text = std::fs::read_to_string(path);
+        text.map_err(|error| Misuse(format!("{} can't be read: {error}", path.display())))?
     };
     let value: Value = match serde_json::from_str(&text) {
         Ok(value) => value,
-        Err(_) => {
-            serde_saphyr::from_str(&text).with_context(|| format!("{} is neither JSON nor YAML", path.display()))?
-        }
+        Err(_) => serde_saphyr::from_str(&text)
+            .map_err(|error| Misuse(format!("{} is neither JSON nor YAML: {error}", path.display())))?,
     };
     let is_document = value["kind"].is_string() && value["spec"].is_object();
     Ok(if is_document { value["spec"].clone() } else { value })
 }
 
-fn merge(into: &mut Value, from: Value) {
+/// Puts `from` over `into`, member by member.
+pub(super) fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {

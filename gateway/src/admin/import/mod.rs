@@ -6,16 +6,16 @@
 
 mod probe;
 
-use super::body::Document;
+use super::body::{Document, Written, tree};
 use super::error::{ApiError, FieldProblem};
-use super::resource::new_id;
+use super::extract::Path;
+use super::resource::{check_name, existing_tenant, new_id};
 use super::{Shared, cards};
 use a2a::Dialect;
 use a2a::dialect::Colon;
 use a2a::rewrite::{self, Interface};
 use a2a_client::{Credential, Found, ResolveError, resolve};
-use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::StatusCode;
 use probe::Speaks;
 use serde::{Deserialize, Serialize};
@@ -23,23 +23,20 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 /// What to import, and how.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct ImportSpec {
     /// The agent's address, or its card's when it ends in `.json`.
+    #[schema(required = true)]
     pub url: String,
     /// The card's name here; from the agent's name if absent.
-    #[serde(default)]
     pub name: Option<String>,
     /// Speak this dialect at `url` (`v10_jsonrpc`, `v10_http_json`, `v03_jsonrpc`, `path_rpc`) instead of asking the agent.
-    #[serde(default)]
     pub dialect: Option<String>,
     /// Use `url`'s own scheme, host and port with the paths that the card names, for agents that publish an address
     /// which only others can reach.
-    #[serde(default)]
     pub use_address: bool,
     /// Settings of the card as in a card's spec (state, visibility, policy, upstream.credential, …).
-    #[serde(default)]
     pub settings: serde_json::Map<String, Value>,
 }
 
@@ -81,7 +78,8 @@ pub(super) struct InterfaceReport {
 }
 
 /// A card that was imported.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes an answer that is put together as a tree, to keep the card's digits")]
 pub(super) struct Imported {
     /// The card.
     pub card: cards::CardResource,
@@ -104,9 +102,13 @@ pub(super) async fn import(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
     Document { typed, .. }: Document<ImportSpec>,
-) -> Result<(StatusCode, Json<Imported>), ApiError> {
-    let origin = origin(&admin, &typed.url)?;
+) -> Result<(StatusCode, Written), ApiError> {
+    let origin = ApiError::both(check_sent(&admin, &tenant, &typed).await, origin(&admin, &typed.url))?.1;
     let found = resolve(&admin.agents, &typed.url, &Credential::None).await.map_err(not_found)?;
+    let name = match &typed.name {
+        Some(name) => name.clone(),
+        None => free_name(&admin, &tenant, &found).await?,
+    };
     let mut report = ImportReport {
         card_url: found.url.to_string(),
         attempts: attempts(&found),
@@ -115,10 +117,47 @@ pub(super) async fn import(
         warnings: found.also.iter().map(|other| another_card(other)).collect(),
     };
     let (usable, colon) = interfaces(&admin, &typed, &origin, &found, &mut report).await?;
-    let name = typed.name.clone().unwrap_or_else(|| name_from(found.card.str("name").unwrap_or_default()));
     let spec = spec(typed.settings, &found, &usable, colon)?;
-    let card = cards::make(&admin, &tenant, &name, &spec, "imported").await?;
-    Ok((StatusCode::CREATED, Json(Imported { card, import: report })))
+    let card = cards::make(&admin, &tenant, &name, &spec, "imported").await.map_err(as_sent)?;
+    let mut answer = json::Object::from([("card", card)]);
+    answer.insert("import", tree(&report)?);
+    Ok((StatusCode::CREATED, Written(answer.into())))
+}
+
+/// What can be known before the agent is asked anything.
+async fn check_sent(admin: &Shared, tenant: &str, spec: &ImportSpec) -> Result<(), ApiError> {
+    let owner = existing_tenant(&admin.store, tenant).await?;
+    let dialect = spec.dialect.as_deref().map_or(Ok(()), |name| dialect(name).map(drop));
+    let name = match spec.name.as_deref() {
+        None => Ok(()),
+        Some(name) => check_name(name),
+    };
+    ApiError::both(dialect, name)?;
+    match &spec.name {
+        Some(name) if admin.store.card(&owner, name).await?.is_some() => Err(ApiError::name_taken("a card of this name")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A name made from what the agent calls itself, if it can be had.
+async fn free_name(admin: &Shared, tenant: &str, found: &Found) -> Result<String, ApiError> {
+    let owner = existing_tenant(&admin.store, tenant).await?;
+    let name = name_from(found.card.str("name").unwrap_or_default());
+    if check_name(&name).is_err() || admin.store.card(&owner, &name).await?.is_some() {
+        let problem = "the agent's own name gives none that is free and allowed here: say one (--name)";
+        return Err(ApiError::invalid_field("name", problem));
+    }
+    Ok(name)
+}
+
+/// Problems of a spec, by the names under which it was sent.
+fn as_sent(mut error: ApiError) -> ApiError {
+    for field in &mut error.fields {
+        if let Some(path) = field.path.strip_prefix("spec.").filter(|path| !path.starts_with("card")) {
+            field.path = format!("settings.{path}");
+        }
+    }
+    error
 }
 
 /// `scheme://host:port` of the given address, judged by the egress rules first.
@@ -168,7 +207,7 @@ async fn interfaces(
     for interface in declared {
         match at_origin(admin, &interface.url, &found.url, origin, spec.use_address) {
             Ok(url) => usable.extend(examine(admin, spec, &interface, url, report).await?),
-            Err(problem) => foreign.push(FieldProblem { path: interface.url.clone(), problem }),
+            Err(problem) => foreign.push(FieldProblem { path: place(&found.url, &interface.url), problem }),
         }
     }
     if usable.is_empty() && !foreign.is_empty() {
@@ -195,6 +234,12 @@ async fn interfaces(
     }
     let colon = settle_colon(admin, &usable, report).await?;
     Ok((usable, colon))
+}
+
+/// Which server an interface is at, no more: the rest of what was fetched is nobody's business in an error.
+fn place(card_url: &url::Url, url: &str) -> String {
+    let absolute = card_url.join(url).ok();
+    absolute.map_or_else(|| String::from("an interface"), |url| url.origin().ascii_serialization())
 }
 
 fn declared_by_hand(spec: &ImportSpec, found: &Found) -> Interface {
@@ -271,11 +316,16 @@ async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Opt
             return Ok((None, format!("{} is not spoken here", interface.binding.name())));
         }
     };
+    let mut seen = String::new();
     order.extend(candidates.into_iter().filter(|candidate| Some(*candidate) != declared));
     for dialect in order {
         let id = new_id("probe-", admin.clock.now())?;
-        if probe::speaks(&admin.agents, dialect, url, Colon::Percent, &id).await == Speaks::Yes {
-            return Ok((Some(dialect), format!("answered GetTask for an unknown task as {}", dialect.name())));
+        match probe::speaks(&admin.agents, dialect, url, Colon::Percent, &id).await {
+            Speaks::Yes => {
+                return Ok((Some(dialect), format!("answered GetTask for an unknown task as {}", dialect.name())));
+            }
+            Speaks::No(None) => {}
+            Speaks::No(Some(status)) => seen = format!(" (GetTask was answered {})", status.as_u16()),
         }
     }
     if interface.binding == rewrite::Binding::JsonRpc {
@@ -286,7 +336,7 @@ async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Opt
             return Ok((Some(Dialect::PathRpc), String::from(evidence)));
         }
     }
-    Ok((None, String::from("did not answer in any dialect of ours")))
+    Ok((None, format!("did not answer in any dialect of ours{seen}")))
 }
 
 /// How the colon is spelled, where it matters.

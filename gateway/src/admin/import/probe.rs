@@ -29,8 +29,8 @@ struct Seen {
 pub(super) enum Speaks {
     /// An A2A answer in that dialect.
     Yes,
-    /// Something else.
-    No,
+    /// Something else, with this status; nothing at all.
+    No(Option<StatusCode>),
 }
 
 /// Asks for a task that can't exist.
@@ -38,11 +38,11 @@ pub(super) async fn speaks(agents: &Client, dialect: Dialect, base: &str, colon:
     let call = Call { kind: OperationKind::GetTask, params: json::Object::from([("id", id)]), origin: Version::V10 };
     let minted = Minted { rpc_id: id, message_id: id };
     let Ok(outgoing) = encode_call(dialect, &call, &address(base, colon), minted, SubscribeVerb::Post) else {
-        return Speaks::No;
+        return Speaks::No(None);
     };
     let headers: Vec<(&str, &str)> = outgoing.headers.iter().map(|(name, value)| (*name, *value)).collect();
     let Some(seen) = ask(agents, outgoing.method, &outgoing.url, &headers, outgoing.body).await else {
-        return Speaks::No;
+        return Speaks::No(None);
     };
     let received = Received {
         status: seen.status.as_u16(),
@@ -52,10 +52,10 @@ pub(super) async fn speaks(agents: &Client, dialect: Dialect, base: &str, colon:
     match decode_answer(dialect, call.kind, id, received, &json::Limits::default()) {
         // The method or the version is unknown there: A2A perhaps, but not this dialect.
         Ok(Err(fault)) if matches!(fault.kind, FaultKind::MethodNotFound | FaultKind::VersionNotSupported) => {
-            Speaks::No
+            Speaks::No(Some(seen.status))
         }
         Ok(_) => Speaks::Yes,
-        Err(_) => Speaks::No,
+        Err(_) => Speaks::No(Some(seen.status)),
     }
 }
 
