@@ -135,7 +135,8 @@ pub(super) async fn query(
     Query(query): Query<AuditQuery>,
 ) -> Result<Json<Records>, ApiError> {
     let tenant = existing_tenant(&admin.store, &query.tenant).await?;
-    let after = query.cursor.as_deref().map(read_cursor).transpose()?;
+    let cursor = query.cursor.as_deref().filter(|cursor| !cursor.is_empty());
+    let after = cursor.map(read_cursor).transpose()?;
     let limit = query.limit.unwrap_or(50);
     let principal = match &query.principal {
         Some(who) => Some(principal_id(&admin, &tenant, who).await?),
@@ -173,11 +174,7 @@ async fn principal_id(admin: &Shared, tenant: &TenantId, who: &str) -> Result<St
 }
 
 /// The names of the principals of these records, by id: one look-up for each.
-async fn names(
-    admin: &Shared,
-    tenant: &TenantId,
-    rows: &[AuditRecord],
-) -> Result<HashMap<String, String>, ApiError> {
+async fn names(admin: &Shared, tenant: &TenantId, rows: &[AuditRecord]) -> Result<HashMap<String, String>, ApiError> {
     let mut names = HashMap::new();
     for id in rows.iter().filter_map(|row| row.principal.as_ref()) {
         if !names.contains_key(id) {

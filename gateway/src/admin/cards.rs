@@ -123,13 +123,7 @@ pub(super) async fn create(
 }
 
 /// Makes a card from a spec: what `create` and `import` share.
-pub(super) async fn make(
-    admin: &Shared,
-    tenant: &str,
-    name: &str,
-    spec: &Tree,
-    note: &str,
-) -> Result<Tree, ApiError> {
+pub(super) async fn make(admin: &Shared, tenant: &str, name: &str, spec: &Tree, note: &str) -> Result<Tree, ApiError> {
     let owner = existing_tenant(&admin.store, tenant).await?;
     let ((), parts) = ApiError::both(check_name(name), take_apart(spec, None))?;
     let kept = parts.credential.check_kept(admin, tenant, "", None);
@@ -414,8 +408,7 @@ fn take_apart(spec: &Tree, before: Option<&CardRow>) -> Result<Parts, ApiError> 
     let ((document, state), (credential, settings)) = ApiError::both(head, rest)?;
     let trust_tier = if document.contains("signatures") { TrustTier::Signed } else { TrustTier::Unsigned };
     let document = json::write(&Tree::Object(document));
-    let settings =
-        settings.to_stored(&document).map_err(|problems| ApiError::invalid(under("spec", problems)))?;
+    let settings = settings.to_stored(&document).map_err(|problems| ApiError::invalid(under("spec", problems)))?;
     Ok(Parts { document, settings, state, credential, trust_tier })
 }
 
@@ -435,7 +428,8 @@ async fn check(admin: &Shared, tenant: &TenantId, card: &Card<'_>) -> Result<(),
         CardLife::Draft | CardLife::Disabled => problems.retain(|problem| !problem.path.starts_with("/card/")),
         CardLife::Pending | CardLife::Approved | CardLife::Published => {
             if settings["upstream"]["interfaces"].as_array().is_none_or(Vec::is_empty) {
-                let problem = "must name at least one address of the agent: [{\"url\": …, \"binding\": …, \"version\": …}]";
+                let problem =
+                    "must name at least one address of the agent: [{\"url\": …, \"binding\": …, \"version\": …}]";
                 problems.push(Problem::new("/upstream/interfaces", problem));
             }
         }

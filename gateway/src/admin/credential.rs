@@ -59,7 +59,13 @@ impl Sent {
     ///
     /// # Errors
     /// 400.
-    pub(super) fn check_kept(&self, admin: &Shared, tenant: &str, id: &str, blob: Option<&[u8]>) -> Result<(), ApiError> {
+    pub(super) fn check_kept(
+        &self,
+        admin: &Shared,
+        tenant: &str,
+        id: &str,
+        blob: Option<&[u8]>,
+    ) -> Result<(), ApiError> {
         match self {
             Self::Same(kind) if shown(admin, tenant, id, blob)["type"] != kind.as_str() => Err(wrong(format!(
                 "there is no {kind} credential to keep: send its secret as well, or {{\"type\":\"none\"}}"

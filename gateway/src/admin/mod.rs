@@ -40,10 +40,10 @@ use crate::seal::Seal;
 use std::sync::Arc;
 use store::Store;
 use utoipa::OpenApi as _;
+use utoipa::openapi::Required;
 use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{Object, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::Required;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

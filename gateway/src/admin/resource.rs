@@ -157,9 +157,7 @@ pub(super) fn check_name(name: &str) -> Result<(), ApiError> {
 fn problem_of_name(name: &str) -> Option<String> {
     const RESERVED: [&str; 5] = ["v1", "tasks", "message", "card", "extendedagentcard"];
     if TenantId::new(name).is_none() {
-        return Some(String::from(
-            "must be 1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit",
-        ));
+        return Some(String::from("must be 1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"));
     }
     RESERVED.contains(&name).then(|| format!("{name} is reserved; choose another"))
 }

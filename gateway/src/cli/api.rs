@@ -118,9 +118,8 @@ impl AdminApi {
         let status = response.status();
         let bytes = response.bytes().await?;
         let body = if bytes.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&bytes) };
-        let body = body.with_context(|| {
-            format!("what answers {} at {url} is no admin API (see --admin-url)", status.as_u16())
-        })?;
+        let body = body
+            .with_context(|| format!("what answers {} at {url} is no admin API (see --admin-url)", status.as_u16()))?;
         Ok(Answer { status, body })
     }
 

@@ -250,7 +250,8 @@ mod tests {
 
     #[test]
     fn settings_that_are_not_mentioned_stay() {
-        let now = json!({"state": "published", "upstream": {"interfaces": [1], "colon": "auto"}, "card": {"name": "a"}});
+        let now =
+            json!({"state": "published", "upstream": {"interfaces": [1], "colon": "auto"}, "card": {"name": "a"}});
         let differences = |wanted: &Value| differences(Kind::Card, &now, wanted);
         assert_eq!(differences(&json!({"upstream": {"interfaces": [1]}})), Vec::<String>::new());
         let wanted = json!({"upstream": {"colon": "literal"}, "policy": "x", "state": null});

@@ -161,7 +161,8 @@ async fn import(args: ImportArgs, admin: &AdminArgs) -> anyhow::Result<()> {
         "url": args.url, "name": args.name, "dialect": args.dialect, "use_address": args.use_address,
         "settings": settings,
     });
-    let imported = admin.connect()?.post(&format!("/tenants/{}/cards/import", segment(&args.place.tenant)?), &body).await?;
+    let imported =
+        admin.connect()?.post(&format!("/tenants/{}/cards/import", segment(&args.place.tenant)?), &body).await?;
     if admin.json {
         return output::json(&imported);
     }

@@ -9,12 +9,16 @@
     reason = "helpers of tests fail the test, as the tests themselves do"
 )]
 
+mod admin;
+mod apply;
+mod commands;
 mod config;
 mod discovery;
 mod extended_card;
 mod guard;
 mod harness;
 mod headers;
+mod import;
 mod json;
 mod limits;
 mod listener;

@@ -134,7 +134,9 @@ async fn check_sent(admin: &Shared, tenant: &str, spec: &ImportSpec) -> Result<(
     };
     ApiError::both(dialect, name)?;
     match &spec.name {
-        Some(name) if admin.store.card(&owner, name).await?.is_some() => Err(ApiError::name_taken("a card of this name")),
+        Some(name) if admin.store.card(&owner, name).await?.is_some() => {
+            Err(ApiError::name_taken("a card of this name"))
+        }
         Some(_) | None => Ok(()),
     }
 }

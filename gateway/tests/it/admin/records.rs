@@ -1,0 +1,111 @@
+//! The audit query: filters, pages, and principals by name.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::{Desk, card_spec, problem_paths};
+use crate::harness::Db;
+
+/// Waits until the store has `count` records, as shipping takes its time.
+async fn shipped(desk: &Desk, count: usize) -> Vec<Value> {
+    let all = async {
+        loop {
+            let page = desk.read("/audit?tenant=acme&limit=500").await;
+            let items = page["items"].as_array().unwrap().clone();
+            if items.len() >= count && items.iter().all(|item| item["closed_at"].is_string()) {
+                return items;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(crate::harness::DEADLINE, all).await.expect("the records arrive")
+}
+
+async fn records_are_found(db: Db) {
+    let Some(desk) = Desk::open_with(db, &[]).await else { return };
+    desk.make("/tenants", "acme", &json!({})).await;
+    let echo = desk.h.agents.echo_url.clone();
+    desk.make("/tenants/acme/cards", "echo", &card_spec("Echo", &echo)).await;
+    desk.make("/tenants/acme/cards", "other", &card_spec("Other", &echo)).await;
+    let (anna, bert) = (desk.caller("acme", "anna").await, desk.caller("acme", "bert").await);
+    let call = async |card: &str, key: &Value| {
+        let asking = desk.h.get(&format!("/a2a/acme/{card}/tasks")).header("a2a-version", "1.0");
+        asking.key(key["key"].as_str().unwrap()).send().await
+    };
+    for card in ["echo", "echo", "other"] {
+        assert_eq!(call(card, &anna).await.status, StatusCode::OK);
+    }
+    assert_eq!(call("echo", &bert).await.status, StatusCode::OK);
+    assert_eq!(call("ghost", &bert).await.status, StatusCode::NOT_FOUND);
+    let all = shipped(&desk, 5).await;
+
+    let anna_id = desk.read("/tenants/acme/principals/anna").await["id"].as_str().unwrap().to_owned();
+    let count = async |query: &str| {
+        let page = desk.read(&format!("/audit?tenant=acme&{query}")).await;
+        page["items"].as_array().unwrap().len()
+    };
+    assert_eq!(count("principal=anna").await, 3);
+    assert_eq!(count(&format!("principal={anna_id}")).await, 3);
+    assert_eq!(count("principal=anna&card=other").await, 1);
+    assert_eq!(count("operation=list").await, count("card=echo").await + count("card=other").await);
+    assert_eq!(count("until=2001-01-01T00:00:00Z").await, 0);
+    assert_eq!(count("from=2001-01-01T00:00:00Z").await, 5);
+    let one = all.iter().find(|record| record["principal"] == "bert" && record["card"] == "echo").unwrap();
+    let id = one["correlation_id"].as_str().unwrap();
+    assert_eq!(count(&format!("correlation_id={id}")).await, 1);
+    assert_eq!(count(&format!("outcome={}", one["outcome"].as_str().unwrap())).await, 4);
+    let by_anna: Vec<&Value> = all.iter().filter(|record| record["principal"] == "anna").collect();
+    assert!(by_anna.len() == 3 && by_anna.iter().all(|record| record["principal_id"] == anna_id.as_str()));
+
+    // Pages: newest first, every record once.
+    let mut seen = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = desk.read(&format!("/audit?tenant=acme&limit=2&cursor={cursor}")).await;
+        seen.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].clone()));
+        match page["next_cursor"].as_str() {
+            Some(next) => next.clone_into(&mut cursor),
+            None => break,
+        }
+    }
+    assert_eq!(seen, all.iter().map(|item| item["id"].clone()).collect::<Vec<_>>());
+
+    // A removed principal is still asked for and shown by its id.
+    desk.delete("/tenants/acme/principals/anna").await;
+    assert_eq!(count(&format!("principal={anna_id}")).await, 3);
+    let gone = desk.get("/audit?tenant=acme&principal=anna").await;
+    assert_eq!(problem_paths(&gone), ["principal"]);
+    let shown = desk.read(&format!("/audit?tenant=acme&principal={anna_id}")).await;
+    assert_eq!(shown["items"][0]["principal"], anna_id.as_str());
+    desk.h.finish().await;
+}
+
+#[tokio::test]
+async fn records_are_found_on_sqlite() {
+    records_are_found(Db::Sqlite).await;
+}
+
+#[tokio::test]
+async fn records_are_found_on_postgres() {
+    records_are_found(Db::Postgres).await;
+}
+
+#[tokio::test]
+async fn questions_that_make_no_sense_are_refused() {
+    let desk = Desk::acme().await;
+    for (query, path) in [
+        ("tenant=acme&from=yesterday", "from"),
+        ("tenant=acme&until=2024", "until"),
+        ("tenant=acme&cursor=made-up", "cursor"),
+        ("tenant=acme&limit=501", "limit"),
+        ("tenant=acme&colour=red", "colour"),
+        ("", "query"),
+    ] {
+        let refused = desk.get(&format!("/audit?{query}")).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{query}");
+        assert_eq!(problem_paths(&refused), [path], "{query}: {}", refused.text());
+    }
+    assert_eq!(desk.get("/audit?tenant=nobody").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(desk.read("/audit/refusals?tenant=acme").await["items"], json!([]));
+    desk.h.finish().await;
+}
