@@ -169,7 +169,6 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 }
 
 /// The admin API; everything but its description needs the token.
-#[must_use]
 pub fn router(app: &App) -> axum::Router {
     let admin = Arc::new(Admin::new(app));
     let (routes, description) = described().split_for_parts();

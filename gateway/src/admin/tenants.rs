@@ -77,9 +77,11 @@ pub(super) async fn create(
         }
     }
     let now = admin.clock.now();
-    admin.store.create_tenant(&tenant, &fields(&typed.name, &typed.spec), now).await.map_err(|error| match error {
-        store::Error::NameTaken { .. } => ApiError::name_taken("a tenant of this name (perhaps a removed one)"),
-        other => other.into(),
+    admin.store.create_tenant(&tenant, &fields(&typed.name, &typed.spec), now).await.map_err(|error| {
+        if matches!(error, store::Error::NameTaken { .. }) {
+            return ApiError::name_taken("a tenant of this name (perhaps a removed one)");
+        }
+        error.into()
     })?;
     signing_keys::make_first(&admin, &tenant).await?;
     admin.applied().await;

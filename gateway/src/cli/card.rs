@@ -5,7 +5,7 @@ use crate::cli::api::{AdminArgs, segment};
 use crate::cli::document::Kind;
 use crate::cli::resource::{self, InTenant, Named, ResourceCommand};
 use crate::cli::{Failure, card_verify, output};
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -109,47 +109,45 @@ pub(super) struct DiffArgs {
 /// # Errors
 /// The admin API refused, or what was given can't be read.
 pub(super) async fn run(command: CardCommand, admin: &AdminArgs) -> Result<(), Failure> {
-    match command {
-        CardCommand::Verify(args) => card_verify::run(args).await,
-        other => Ok(administer(other, admin).await?),
-    }
-}
-
-async fn administer(command: CardCommand, admin: &AdminArgs) -> anyhow::Result<()> {
-    match command {
+    let done = match command {
         CardCommand::Common(command) => resource::run(Kind::Card, command, admin).await,
         CardCommand::Import(args) => import(args, admin).await,
-        CardCommand::State(args) => {
-            let state = args.state.to_possible_value().map(|value| value.get_name().to_owned());
-            let changed =
-                admin.connect()?.post(&format!("{}/state", path(&args.named)?), &json!({"state": state})).await?;
-            resource::report(admin, &changed, "moved")
-        }
-        CardCommand::Credential(args) => {
-            let text = if args.file.as_os_str() == "-" {
-                std::io::read_to_string(std::io::stdin())?
-            } else {
-                std::fs::read_to_string(&args.file).with_context(|| format!("reading {}", args.file.display()))?
-            };
-            let body: Value = serde_json::from_str(&text).context("the credential is no JSON")?;
-            let path = format!("{}/credential", path(&args.named)?);
-            let changed = admin.connect()?.send(reqwest::Method::PUT, &path, Some(&body), None).await?.ok()?;
-            resource::report(admin, &changed, "changed")
-        }
-        CardCommand::Sign(named) => {
-            output::json(&admin.connect()?.post(&format!("{}/sign", path(&named)?), &json!({})).await?)
-        }
-        CardCommand::History(named) => {
-            let history = admin.connect()?.get(&format!("{}/history", path(&named)?)).await?;
-            let items = history["items"].as_array().cloned().unwrap_or_default();
-            if admin.json {
-                return output::json(&Value::Array(items));
-            }
-            output::table(&[("VERSION", "/version"), ("AT", "/at"), ("BY", "/changed_by"), ("NOTE", "/note")], &items)
-        }
+        CardCommand::State(args) => set_state(args, admin).await,
+        CardCommand::Credential(args) => set_credential(args, admin).await,
+        CardCommand::Sign(named) => sign(&named, admin).await,
+        CardCommand::History(named) => history(&named, admin).await,
         CardCommand::Diff(args) => diff(&args, admin).await,
-        CardCommand::Verify(_) => Ok(()),
+        CardCommand::Verify(args) => return card_verify::run(args).await,
+    };
+    done.map_err(Failure::from)
+}
+
+async fn set_state(args: StateArgs, admin: &AdminArgs) -> anyhow::Result<()> {
+    let state = args.state.to_possible_value().map(|value| value.get_name().to_owned());
+    let path = format!("{}/state", path(&args.named)?);
+    let changed = admin.connect()?.post(&path, &json!({"state": state})).await?;
+    resource::report(admin, &changed, "moved")
+}
+
+async fn set_credential(args: CredentialArgs, admin: &AdminArgs) -> anyhow::Result<()> {
+    let body = resource::read_spec(&args.file)?;
+    let path = format!("{}/credential", path(&args.named)?);
+    let changed = admin.connect()?.send(reqwest::Method::PUT, &path, Some(&body), None).await?.ok()?;
+    resource::report(admin, &changed, "changed")
+}
+
+async fn sign(named: &Named, admin: &AdminArgs) -> anyhow::Result<()> {
+    let signed = admin.connect()?.post(&format!("{}/sign", path(named)?), &json!({})).await?;
+    output::json(&signed)
+}
+
+async fn history(named: &Named, admin: &AdminArgs) -> anyhow::Result<()> {
+    let history = admin.connect()?.get(&format!("{}/history", path(named)?)).await?;
+    let items = history["items"].as_array().cloned().unwrap_or_default();
+    if admin.json {
+        return output::json(&Value::Array(items));
     }
+    output::table(&[("VERSION", "/version"), ("AT", "/at"), ("BY", "/changed_by"), ("NOTE", "/note")], &items)
 }
 
 async fn import(args: ImportArgs, admin: &AdminArgs) -> anyhow::Result<()> {

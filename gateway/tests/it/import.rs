@@ -98,7 +98,7 @@ async fn card_is_found_wherever_agents_keep_it() {
         let attempts = report["attempts"].as_array().unwrap();
         assert_eq!(attempts.last().unwrap()["url"], report["card_url"], "the choice is shown");
         assert!(attempts[0]["url"].as_str().unwrap().ends_with(PATH_CARD), "the nearest place is asked first");
-        let warned = report["warnings"].to_string().contains("another card, named \"Root\"");
+        let warned = report["warnings"].to_string().contains("serves another card, named");
         assert_eq!(warned, name == "c", "{report}");
         only_asked(agent);
     }
@@ -263,17 +263,28 @@ async fn mistakes_are_told_before_the_agent_is_asked() {
 #[tokio::test]
 async fn agent_that_answers_nothing_of_ours_is_set_up_by_hand() {
     let desk = Desk::acme().await;
+    let broken = Scripted::start(Script::by(|request| match request.path() {
+        ROOT_CARD => card("Broken", &host(request), "JSONRPC"),
+        _ => Reply::whole(500, "text/plain", FETCHED),
+    }));
+    let broken = broken.await.unwrap();
+    let refused = import(&desk, &broken.url(), "broken").await;
+    assert_eq!(refused.json()["code"], "no_dialect_found");
+    assert!(refused.text().contains("answered 500") && refused.text().contains("--dialect"), "{}", refused.text());
+    let by_hand = json!({"url": broken.url(), "name": "broken", "dialect": "v03_jsonrpc"});
+    let done = desk.post(IMPORT, &by_hand).await.json();
+    assert_eq!(done["card"]["spec"]["upstream"]["interfaces"][0]["version"], "0.3", "{done}");
+
+    // One that wants a credential first is taken at its card's word, and a person is told.
     let locked = Scripted::start(Script::by(|request| match request.path() {
         ROOT_CARD => card("Locked", &host(request), "JSONRPC"),
         _ => Reply::whole(401, "text/plain", FETCHED),
     }));
     let locked = locked.await.unwrap();
-    let refused = import(&desk, &locked.url(), "locked").await;
-    assert_eq!(refused.json()["code"], "no_dialect_found");
-    assert!(refused.text().contains("401") && refused.text().contains("--dialect"), "{}", refused.text());
-    let by_hand = json!({"url": locked.url(), "name": "locked", "dialect": "v03_jsonrpc"});
-    let done = desk.post(IMPORT, &by_hand).await.json();
-    assert_eq!(done["card"]["spec"]["upstream"]["interfaces"][0]["version"], "0.3", "{done}");
+    let done = imported(&desk, &locked.url(), "locked").await;
+    assert_eq!(done["import"]["interfaces"][0]["dialect"], "v10_jsonrpc");
+    assert!(done["import"]["warnings"].to_string().contains("answered 401"), "{done}");
+    only_asked(&locked);
 
     // An address that only others can reach: the given one is kept, with the card's paths.
     let inside = Scripted::start(Script::by(|request| match request.path() {

@@ -291,6 +291,9 @@ async fn examine(
         Some(name) => (Some(dialect(name)?), String::from("given by hand")),
         None => detect(admin, interface, &url).await?,
     };
+    if dialect.is_some() && evidence.ends_with("the card's word is taken") {
+        report.warnings.push(evidence.clone());
+    }
     report.interfaces.push(InterfaceReport {
         url: url.clone(),
         declared,
@@ -326,6 +329,10 @@ async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Opt
             Speaks::Yes => {
                 return Ok((Some(dialect), format!("answered GetTask for an unknown task as {}", dialect.name())));
             }
+            Speaks::Locked(status) if Some(dialect) == declared => {
+                return Ok((Some(dialect), format!("{}: the card's word is taken", locked(url, status))));
+            }
+            Speaks::Locked(status) => seen = format!(" ({})", locked(url, status)),
             Speaks::No(None) => {}
             Speaks::No(Some(status)) => seen = format!(" (GetTask was answered {})", status.as_u16()),
         }
@@ -339,6 +346,10 @@ async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Opt
         }
     }
     Ok((None, format!("did not answer in any dialect of ours{seen}")))
+}
+
+fn locked(url: &str, status: StatusCode) -> String {
+    format!("{url} answered {} and can't be asked what it speaks without a credential", status.as_u16())
 }
 
 /// How the colon is spelled, where it matters.

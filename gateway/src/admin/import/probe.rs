@@ -29,6 +29,8 @@ struct Seen {
 pub(super) enum Speaks {
     /// An A2A answer in that dialect.
     Yes,
+    /// It wants to know who asks first.
+    Locked(StatusCode),
     /// Something else, with this status; nothing at all.
     No(Option<StatusCode>),
 }
@@ -44,6 +46,9 @@ pub(super) async fn speaks(agents: &Client, dialect: Dialect, base: &str, colon:
     let Some(seen) = ask(agents, outgoing.method, &outgoing.url, &headers, outgoing.body).await else {
         return Speaks::No(None);
     };
+    if matches!(seen.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        return Speaks::Locked(seen.status);
+    }
     let received = Received {
         status: seen.status.as_u16(),
         content_type: seen.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()),
