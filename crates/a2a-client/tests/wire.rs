@@ -78,6 +78,7 @@ fn connections() -> Client {
 const JSON: &str = "application/json";
 const STREAM: &str = "text/event-stream; charset=utf-8";
 
+/// F23
 #[tokio::test]
 async fn a_card_is_found_wherever_agents_keep_it() {
     for (place, tried) in [
@@ -96,6 +97,7 @@ async fn a_card_is_found_wherever_agents_keep_it() {
     }
 }
 
+/// F23
 #[tokio::test]
 async fn another_agent_at_the_root_is_not_passed_over_in_silence() {
     let script = |other: &'static str| {

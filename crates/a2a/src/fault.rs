@@ -373,6 +373,7 @@ impl From<FaultKind> for Fault {
 mod tests {
     use super::*;
 
+    /// F06
     #[test]
     fn the_table_is_the_one_of_the_specification() {
         use FaultKind as Kind;

@@ -192,6 +192,7 @@ fn signing_a_vector_card_gives_its_signature() {
 const DISPUTED: &str = r#"{"name":"Echo","description":"","version":"1.0.0","supportedInterfaces":[{"url":"https://gw.test/a2a/acme/echo","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"capabilities":{"streaming":false,"extensions":[{"uri":"https://ext.test/x","required":false}]},"defaultInputModes":["text/plain"],"defaultOutputModes":["text/plain"],"skills":[]}"#;
 const DISPUTED_HEADER: &str = "eyJhbGciOiJFZERTQSIsInR5cCI6IkpPU0UiLCJraWQiOiJhY21lLTIwMjYtMSJ9";
 
+/// F25
 #[test]
 fn disputed_readings_of_defaults_are_named_or_refused_by_rule() {
     let cases = [

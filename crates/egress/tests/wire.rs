@@ -168,6 +168,7 @@ async fn our_own_listener_is_never_reached() {
     }
 }
 
+/// F28
 #[tokio::test]
 async fn redirects_are_answers_not_instructions() {
     let answer =
@@ -184,6 +185,7 @@ async fn redirects_are_answers_not_instructions() {
     assert!(server.heads.try_recv().is_err());
 }
 
+/// F28
 #[tokio::test]
 async fn fetched_text_never_appears_in_an_error() {
     let answers: [&'static [u8]; 4] = [
@@ -207,6 +209,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     std::iter::successors(error.source(), |error| error.source()).map(|error| error.to_string()).collect()
 }
 
+/// F28
 #[tokio::test]
 async fn large_and_endless_documents_are_cut() {
     let server =

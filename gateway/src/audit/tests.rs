@@ -138,6 +138,7 @@ async fn interval_mode_does_not_wait_for_the_disk() {
     soon(rig.audit.sync()).await.unwrap();
 }
 
+/// F55
 #[tokio::test]
 async fn an_absent_store_costs_nobody_anything_and_gets_all_later() {
     let mut rig = rig(|settings| settings.segment_bytes = 4096);
@@ -186,6 +187,7 @@ async fn a_full_spool_refuses_calls_but_takes_their_endings_and_recovers() {
     assert!(rig.outcomes().values().all(|outcome| outcome == "ok"));
 }
 
+/// F55
 #[tokio::test]
 async fn a_flood_of_refusals_leaves_room_for_calls() {
     let mut rig = rig(|settings| settings.max_bytes = 0);
@@ -228,6 +230,7 @@ async fn dropping_by_choice_serves_on_and_tells_how_much_was_lost() {
     assert_eq!(seqs, (1..=i64::from(recorded.unwrap()) + 1).collect::<Vec<_>>(), "no number is lost");
 }
 
+/// F55
 #[tokio::test]
 async fn a_disk_that_refuses_writes_stops_service_until_it_takes_them() {
     let mut rig = rig(|_| {});

@@ -130,6 +130,7 @@ fn plain_http_needs_loopback_or_the_unsafe_option() {
     assert_eq!(urls.iter().map(PublicUrl::as_str).collect::<Vec<_>>(), ["http://localhost:8100", "https://gw.test"]);
 }
 
+/// T-SEC-2
 #[test]
 fn weak_master_keys_are_refused() {
     let weak = [
@@ -145,6 +146,7 @@ fn weak_master_keys_are_refused() {
     }
 }
 
+/// T-SEC-2
 #[test]
 fn key_file_that_everybody_may_read_is_refused() {
     let file = file(KEY);
@@ -162,6 +164,7 @@ fn key_file_that_everybody_may_read_is_refused() {
     }
 }
 
+/// T-SEC-2
 #[test]
 fn master_key_in_a_file_of_settings_is_refused() {
     let file = file(&format!("[secrets]\nmaster_key = \"{KEY}\"\n"));
@@ -169,6 +172,7 @@ fn master_key_in_a_file_of_settings_is_refused() {
     assert_eq!(keys(&problems), ["secrets.master_key"]);
 }
 
+/// T-ADM-4
 #[test]
 fn admin_beyond_loopback_needs_named_origins() {
     let open = enough(&[("CHANCERY__ADMIN__LISTEN", "0.0.0.0:8101")]);

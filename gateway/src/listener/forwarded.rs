@@ -157,6 +157,7 @@ mod tests {
         public_url(peer.parse().unwrap(), &parts(headers), &public).unwrap().1.as_str().to_owned()
     }
 
+    /// F24, T-HDR-3
     #[test]
     fn host_selects_among_the_configured_urls_and_nothing_else() {
         assert_eq!(chosen("192.0.2.1:1", &[("host", "OTHER.test:8443")]), "https://other.test:8443");
@@ -166,6 +167,7 @@ mod tests {
         assert_eq!(chosen("192.0.2.1:1", &[]), "https://gw.test");
     }
 
+    /// T-HDR-3
     #[test]
     fn forwarding_headers_count_from_trusted_proxies_only() {
         let said = [("host", "gw.test"), ("x-forwarded-host", "other.test:8443")];
@@ -179,6 +181,7 @@ mod tests {
         assert_eq!(chosen("192.0.2.1:1", &[("host", "gw.test"), ("x-forwarded-proto", "http")]), "https://gw.test");
     }
 
+    /// T-HDR-3
     #[test]
     fn source_is_the_right_most_untrusted_hop() {
         let public = public();

@@ -101,6 +101,7 @@ mod tests {
         assert_eq!(split("//"), Err(PathError::EmptySegment));
     }
 
+    /// T-ROUTE-1
     #[test]
     fn every_second_reading_is_refused() {
         for (raw, why) in [
@@ -126,6 +127,7 @@ mod tests {
         }
     }
 
+    /// F08
     #[test]
     fn task_ids_have_a_narrow_alphabet() {
         assert!(is_task_id("3f1c-A.b_c:9"));

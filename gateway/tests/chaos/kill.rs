@@ -13,11 +13,13 @@ use tokio::task::JoinSet;
 /// Kills at SCALE = 1.
 const ROUNDS: u32 = 20;
 
+/// F55
 #[tokio::test(flavor = "multi_thread")]
 async fn no_acknowledged_record_is_lost_or_doubled_by_kills_on_sqlite() {
     rounds("SQLite", &sqlite_file().await).await;
 }
 
+/// F55
 #[tokio::test(flavor = "multi_thread")]
 async fn no_acknowledged_record_is_lost_or_doubled_by_kills_on_postgres() {
     if let Some(store) = postgres().await {

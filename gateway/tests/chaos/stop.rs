@@ -18,11 +18,13 @@ use tokio::time::Instant;
 const STREAMS: usize = 50;
 const CALLS: usize = 10;
 
+/// F55
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_lets_calls_finish_and_tells_streams_on_sqlite() {
     stop(&sqlite_file().await).await;
 }
 
+/// F55
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_lets_calls_finish_and_tells_streams_on_postgres() {
     if let Some(store) = postgres().await {

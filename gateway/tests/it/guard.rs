@@ -161,6 +161,7 @@ async fn a_block_may_be_a_rejected_task() {
     assert_eq!(agent.seen().connections, 0);
 }
 
+/// F16
 #[tokio::test]
 async fn a_block_in_a_stream_cuts_it_and_cancels_the_agent() {
     let gate = Gate::new();
@@ -189,6 +190,7 @@ async fn a_block_in_a_stream_cuts_it_and_cancels_the_agent() {
     }
 }
 
+/// F59
 #[tokio::test]
 async fn a_large_text_is_looked_at_to_its_end() {
     let agent = start(Behaviour::Honest).await.unwrap();

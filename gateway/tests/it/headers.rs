@@ -7,6 +7,7 @@ use sample_agents::hostile::{Behaviour, Reply, Scripted, start};
 
 const SEND: &str = r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
 
+/// T-HDR-1, T-HDR-2, T-HDR-3
 #[tokio::test]
 async fn our_headers_are_stamped_once_whatever_the_caller_sends() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -40,6 +41,7 @@ async fn our_headers_are_stamped_once_whatever_the_caller_sends() {
     }
 }
 
+/// T-HDR-2
 #[tokio::test]
 async fn only_the_allowed_headers_reach_the_agent() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -81,6 +83,7 @@ async fn only_the_allowed_headers_reach_the_agent() {
     assert_eq!(seen.header("traceparent").as_deref(), Some(trace));
 }
 
+/// T-HDR-4
 #[tokio::test]
 async fn a_single_header_sent_twice_is_refused() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -100,6 +103,7 @@ async fn a_single_header_sent_twice_is_refused() {
     assert_eq!(agent.seen().connections, 0);
 }
 
+/// T-HDR-5
 #[tokio::test]
 async fn no_credential_of_the_caller_reaches_the_agent() {
     let agent = start(Behaviour::Mirror).await.unwrap();
@@ -116,6 +120,7 @@ async fn no_credential_of_the_caller_reaches_the_agent() {
     }
 }
 
+/// T-HDR-5, F21
 #[tokio::test]
 async fn no_header_of_the_agent_reaches_the_caller() {
     let body = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
@@ -151,6 +156,7 @@ async fn a_content_coding_is_refused_in_both_directions() {
     assert_eq!(rig.call(rpc("SendMessage", &says("hi"))).await.code(), -32006);
 }
 
+/// F04
 #[tokio::test]
 async fn media_types_are_read_by_their_meaning() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -175,6 +181,7 @@ async fn media_types_are_read_by_their_meaning() {
     assert_eq!(agent.seen().connections, 0);
 }
 
+/// F59
 #[tokio::test]
 async fn a_head_that_is_not_http_is_closed() {
     let agent = start(Behaviour::Honest).await.unwrap();

@@ -5,6 +5,7 @@ use crate::wire::Ask;
 use a2a::Dialect;
 use sample_agents::hostile::{Behaviour, start};
 
+/// F01, T-JSON-3
 #[tokio::test]
 async fn a_batch_is_one_refusal_and_counts_once() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -27,6 +28,7 @@ async fn a_batch_is_one_refusal_and_counts_once() {
     assert_eq!(rig.records(7).await.len(), 7);
 }
 
+/// F09, T-JSON-1, T-JSON-2
 #[tokio::test]
 async fn what_is_written_twice_is_refused() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -60,6 +62,7 @@ async fn what_is_written_twice_is_refused() {
     assert_eq!(agent.seen().connections, 0);
 }
 
+/// F09
 #[tokio::test]
 async fn an_answer_with_a_key_twice_is_the_agents_fault() {
     let agent = start(Behaviour::RepeatedKeys).await.unwrap();
@@ -70,6 +73,7 @@ async fn an_answer_with_a_key_twice_is_the_agents_fault() {
     }
 }
 
+/// T-JSON-2, F59
 #[tokio::test]
 async fn costly_documents_are_refused_quickly() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -84,6 +88,7 @@ async fn costly_documents_are_refused_quickly() {
     assert_eq!(agent.seen().connections, 0);
 }
 
+/// T-JSON-3
 #[tokio::test]
 async fn envelopes_that_are_none_are_invalid_requests() {
     let agent = start(Behaviour::Honest).await.unwrap();

@@ -16,6 +16,7 @@ fn sized(size: usize) -> String {
     says(&"x".repeat(size - empty))
 }
 
+/// F59
 #[tokio::test]
 async fn a_body_of_exactly_the_limit_passes_whole_and_one_more_byte_does_not() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -30,6 +31,7 @@ async fn a_body_of_exactly_the_limit_passes_whole_and_one_more_byte_does_not() {
     assert_eq!(rig.app.calls.limits.bytes_in_flight(), 0);
 }
 
+/// F59
 #[tokio::test]
 async fn a_chunked_body_beyond_the_limit_gets_an_answer_it_can_read() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -52,6 +54,7 @@ async fn a_chunked_body_beyond_the_limit_gets_an_answer_it_can_read() {
     assert_eq!(agent.seen().connections, 0);
 }
 
+/// F59
 #[tokio::test]
 async fn a_doomed_body_is_not_invited() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -68,6 +71,7 @@ async fn a_doomed_body_is_not_invited() {
     assert_eq!(agent.seen().connections, 0);
 }
 
+/// F59
 #[tokio::test]
 async fn a_body_that_breaks_off_is_never_sent_on() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -101,6 +105,7 @@ async fn a_body_that_trickles_is_refused() {
     assert_eq!(agent.seen().connections, 0);
 }
 
+/// F59
 #[tokio::test]
 async fn an_answer_beyond_the_limit_is_not_relayed() {
     for dialect in Dialect::ALL {
@@ -114,6 +119,7 @@ async fn an_answer_beyond_the_limit_is_not_relayed() {
     }
 }
 
+/// F59
 #[tokio::test]
 async fn bytes_in_flight_are_bounded_for_the_tenant() {
     let agent = start(Behaviour::Huge { bytes: 3 << 20 }).await.unwrap();
@@ -162,6 +168,7 @@ async fn calls_and_streams_at_once_are_counted_and_given_back() {
     assert_eq!(rig.call(rpc("SendStreamingMessage", &says("hi"))).await.status, 200);
 }
 
+/// F59
 #[tokio::test]
 async fn too_many_parts_are_invalid() {
     let agent = start(Behaviour::Honest).await.unwrap();

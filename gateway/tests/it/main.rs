@@ -11,6 +11,7 @@
 
 mod admin;
 mod apply;
+mod cases;
 mod commands;
 mod config;
 mod discovery;

@@ -208,6 +208,7 @@ async fn a_version_nobody_speaks_is_refused() {
     assert_eq!(agent.seen().connections, 0);
 }
 
+/// F55
 #[tokio::test]
 async fn the_audit_full_means_no_service() {
     let agent = start(Behaviour::Honest).await.unwrap();

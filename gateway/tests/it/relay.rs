@@ -138,6 +138,7 @@ async fn an_agent_that_refuses_our_credential_does_not_cost_the_caller_its_own()
     }
 }
 
+/// T-EGR-1
 #[tokio::test]
 async fn an_address_outside_the_rules_is_never_called() {
     let rig = Plan::echo(CardSpec::of("http://169.254.169.254/latest", Dialect::R1)).start().await;

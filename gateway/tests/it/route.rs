@@ -17,7 +17,7 @@ async fn two_tenants() -> (Scripted, Scripted, Rig) {
 }
 
 /// Ways to write a name that some reader might take for it.
-fn disguises(name: &str) -> Vec<String> {
+pub(crate) fn disguises(name: &str) -> Vec<String> {
     let mut all = vec![
         name.to_uppercase(),
         format!("{}{}", name[..1].to_uppercase(), &name[1..]),
@@ -137,6 +137,7 @@ fn spellings(own: &str, other: &str) -> Vec<String> {
     all
 }
 
+/// T-ROUTE-1
 #[tokio::test]
 async fn no_spelling_of_a_path_reaches_another_tenant() {
     let (acme, globex, rig) = two_tenants().await;
@@ -156,6 +157,7 @@ async fn no_spelling_of_a_path_reaches_another_tenant() {
     assert_eq!(strangers(&acme, "acme") + strangers(&globex, "globex"), 0);
 }
 
+/// T-ROUTE-1, T-ROUTE-2
 #[tokio::test]
 async fn a_name_is_decoded_once_and_the_colon_has_three_spellings() {
     let (acme, _globex, rig) = two_tenants().await;
@@ -172,6 +174,7 @@ async fn a_name_is_decoded_once_and_the_colon_has_three_spellings() {
     assert!(acme.requests().iter().all(|request| request.target() == "/message%3Asend"));
 }
 
+/// T-ROUTE-3, T-HDR-3
 #[tokio::test]
 async fn headers_do_not_choose_where_a_call_goes() {
     let (acme, globex, rig) = two_tenants().await;
@@ -194,6 +197,7 @@ async fn headers_do_not_choose_where_a_call_goes() {
     assert!(acme.requests().iter().all(|request| request.line == "POST /message%3Asend HTTP/1.1"));
 }
 
+/// T-ROUTE-3
 #[tokio::test]
 async fn host_does_not_choose_where_a_call_goes() {
     let (acme, globex, rig) = two_tenants().await;
@@ -208,6 +212,7 @@ async fn host_does_not_choose_where_a_call_goes() {
     assert_eq!((acme.requests().len(), globex.seen().connections), (4, 0));
 }
 
+/// F10, T-ROUTE-4
 #[tokio::test]
 async fn the_tenant_member_of_a_call_never_selects_a_tenant() {
     let (acme, globex) = (start(Behaviour::Honest).await.unwrap(), start(Behaviour::Honest).await.unwrap());
@@ -235,6 +240,7 @@ async fn the_tenant_member_of_a_call_never_selects_a_tenant() {
     assert_eq!(globex.seen().connections, 0);
 }
 
+/// F08
 #[tokio::test]
 async fn an_id_in_a_path_is_one_segment_or_nothing() {
     let (acme, _globex, rig) = two_tenants().await;
@@ -280,6 +286,7 @@ async fn a_known_path_with_the_wrong_verb_names_the_right_ones() {
     assert_eq!(acme.seen().connections, 0);
 }
 
+/// T-ROUTE-2
 #[tokio::test]
 async fn the_agent_hears_the_configured_colon() {
     for (colon, line) in [

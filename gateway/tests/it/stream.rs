@@ -44,6 +44,7 @@ async fn every_caller_hears_every_agent() {
     }
 }
 
+/// F13
 #[tokio::test]
 async fn events_do_not_depend_on_how_their_bytes_were_cut() {
     let wire = format!("data: {}\r\ndata: {}\r\n\r\n: note\r\n\r\ndata:{DONE}\r\n\r\n", &WORKING[..30], &WORKING[30..]);
@@ -59,6 +60,7 @@ async fn events_do_not_depend_on_how_their_bytes_were_cut() {
     }
 }
 
+/// F14
 #[tokio::test]
 async fn a_mark_before_the_first_event_and_a_letter_cut_in_two_are_read_well() {
     let text = r#"{"artifactUpdate":{"taskId":"t1","contextId":"c1","artifact":{"artifactId":"a","parts":[{"text":"café"}]}}}"#;
@@ -76,6 +78,7 @@ async fn a_mark_before_the_first_event_and_a_letter_cut_in_two_are_read_well() {
     assert_eq!(events[1].at("/artifactUpdate/artifact/parts/0/text"), "café");
 }
 
+/// F14
 #[tokio::test]
 async fn invalid_utf8_ends_the_stream_with_an_error() {
     let bad = [b"data: {\"message\":\"".as_slice(), b"\xc3\x28", b"\"}\n\n"].concat();
@@ -86,6 +89,7 @@ async fn invalid_utf8_ends_the_stream_with_an_error() {
     assert_eq!(rig.outcome().await, "upstream_abort");
 }
 
+/// F16
 #[tokio::test]
 async fn half_an_event_is_never_sent_and_the_break_is_told() {
     for (dialect, ask) in
@@ -106,6 +110,7 @@ async fn half_an_event_is_never_sent_and_the_break_is_told() {
     }
 }
 
+/// F17
 #[tokio::test]
 async fn an_agent_that_fails_at_once_is_never_an_empty_success() {
     for behaviour in [Behaviour::Unavailable, Behaviour::Refuse] {
@@ -123,6 +128,7 @@ async fn an_agent_that_fails_at_once_is_never_an_empty_success() {
     }
 }
 
+/// F17
 #[tokio::test]
 async fn an_error_in_place_of_a_stream_is_told_in_the_callers_words() {
     let agent = start(Behaviour::ErrorToStream).await.unwrap();
@@ -148,6 +154,7 @@ async fn an_answer_in_place_of_a_stream_is_told_as_one_event() {
     assert_eq!((events.len(), events[0].at("/result/task/id").as_str()), (1, "t1"));
 }
 
+/// F17
 #[tokio::test]
 async fn each_event_leaves_before_the_next_is_written() {
     let gates = [Gate::new(), Gate::new()];
@@ -162,6 +169,7 @@ async fn each_event_leaves_before_the_next_is_written() {
     assert_eq!(live.event().await, None);
 }
 
+/// F18
 #[tokio::test]
 async fn a_stream_may_outlast_the_wait_for_a_unary_answer() {
     let mut reply = Reply::sse().event(WORKING);
@@ -175,6 +183,7 @@ async fn a_stream_may_outlast_the_wait_for_a_unary_answer() {
     assert_eq!(rig.outcome().await, "ok");
 }
 
+/// F18
 #[tokio::test]
 async fn silence_ends_a_stream_and_the_agents_connection() {
     let agent = Scripted::start(Reply::sse().event(WORKING).hang()).await.unwrap();
@@ -198,6 +207,7 @@ async fn pings_of_the_agent_end_its_silence() {
     assert_eq!(rig.call(rpc("SendStreamingMessage", &says("hi"))).await.events().len(), 2);
 }
 
+/// F18
 #[tokio::test]
 async fn an_agent_that_answers_no_head_in_time_is_a_timeout() {
     let agent = start(Behaviour::Hang).await.unwrap();
@@ -211,6 +221,7 @@ async fn an_agent_that_answers_no_head_in_time_is_a_timeout() {
     }
 }
 
+/// F19, T-SSE-1
 #[tokio::test]
 async fn a_stream_that_stops_unfinished_is_not_called_finished() {
     for dialect in Dialect::ALL {
@@ -250,6 +261,7 @@ async fn a_v10_stream_begins_with_a_task_also_if_the_agents_does_not() {
     assert_eq!((old.len(), old[0].at("/result/kind").as_str()), (2, "status-update"));
 }
 
+/// F05
 #[tokio::test]
 async fn both_verbs_subscribe_and_the_agents_verb_is_learned() {
     for (behaviour, lines) in [
@@ -270,6 +282,7 @@ async fn both_verbs_subscribe_and_the_agents_verb_is_learned() {
     }
 }
 
+/// F19
 #[tokio::test]
 async fn last_event_id_replays_nothing_to_anybody() {
     let agent = start(Behaviour::Honest).await.unwrap();
@@ -281,6 +294,7 @@ async fn last_event_id_replays_nothing_to_anybody() {
     assert_eq!(rig.call(ask(P2)).await.status, 404);
 }
 
+/// F21, F17
 #[tokio::test]
 async fn the_head_of_a_stream_is_ours_and_comes_before_the_first_event() {
     let gate = Gate::new();
@@ -302,6 +316,7 @@ async fn the_head_of_a_stream_is_ours_and_comes_before_the_first_event() {
     assert!(live.event().await.is_some());
 }
 
+/// F21
 #[tokio::test]
 async fn an_http2_caller_gets_no_connection_headers() {
     use http_body_util::{BodyExt as _, Full};
@@ -326,6 +341,7 @@ async fn an_http2_caller_gets_no_connection_headers() {
     assert!(String::from_utf8_lossy(&body).contains("COMPLETED"));
 }
 
+/// T-SSE-1
 #[tokio::test]
 async fn an_event_or_line_beyond_the_limit_ends_the_stream() {
     let agent = start(Behaviour::LongLine { bytes: 1 << 20 }).await.unwrap();
@@ -335,6 +351,7 @@ async fn an_event_or_line_beyond_the_limit_ends_the_stream() {
     agent.wait_for_hang_ups(1).await.unwrap();
 }
 
+/// T-SSE-1
 #[tokio::test]
 async fn nothing_of_an_agents_framing_reaches_the_caller() {
     let reply = Reply::sse()

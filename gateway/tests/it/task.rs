@@ -55,6 +55,7 @@ fn told(heard: Heard, id: &str) -> (u16, Option<String>, String) {
     (heard.status, heard.header("content-type"), heard.text().replace(id, "ID"))
 }
 
+/// F39, F06, T-TASK-1
 #[tokio::test]
 async fn a_foreign_task_is_byte_for_byte_a_missing_one() {
     let (agent, rig) = two_cards(Dialect::J1).await;
@@ -82,6 +83,7 @@ async fn a_task_is_shared_where_the_card_says_so_and_never_between_tenants() {
     assert_eq!(rig.call(get(G1, "/a2a/globex/echo")).await.code(), -32001);
 }
 
+/// F39, T-TASK-2
 #[tokio::test]
 async fn an_unknown_context_becomes_the_callers_and_a_foreign_one_is_invalid() {
     let (agent, rig) = two_cards(Dialect::J1).await;
@@ -96,6 +98,7 @@ async fn an_unknown_context_becomes_the_callers_and_a_foreign_one_is_invalid() {
     assert_eq!(agent.requests().len(), 2);
 }
 
+/// T-TASK-3
 #[tokio::test]
 async fn an_answer_about_somebody_elses_task_is_withheld() {
     let agent = start(Behaviour::OthersTask { id: "t-theirs".to_owned() }).await.unwrap();
@@ -110,6 +113,7 @@ async fn an_answer_about_somebody_elses_task_is_withheld() {
     }
 }
 
+/// T-TASK-3
 #[tokio::test]
 async fn an_answer_about_another_task_than_asked_for_is_withheld() {
     let agent = Scripted::start(Script::by(|request| {
@@ -130,6 +134,7 @@ async fn an_answer_about_another_task_than_asked_for_is_withheld() {
     }
 }
 
+/// F39
 #[tokio::test]
 async fn an_id_cannot_be_taken_by_naming_it_first() {
     let (_agent, rig) = two_cards(Dialect::J1).await;
@@ -171,6 +176,7 @@ fn list(key: &str, query: &str) -> Ask {
     Ask::get(&format!("{ECHO}/tasks{query}")).key(key).v10()
 }
 
+/// F39, T-TASK-3
 #[tokio::test]
 async fn a_list_holds_the_callers_tasks_and_counts_only_them() {
     let agent = Scripted::start(Script::by(|request| {
@@ -239,6 +245,7 @@ async fn a_list_longer_than_can_be_walked_is_an_error_and_not_a_wrong_total() {
     assert_eq!(agent.requests().len(), 20);
 }
 
+/// F06
 #[tokio::test]
 async fn a_finished_task_cannot_be_subscribed_to_and_says_so_plainly() {
     for streamed in [false, true] {

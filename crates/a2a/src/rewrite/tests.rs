@@ -42,6 +42,7 @@ fn gateway() -> Gateway {
 /// An upstream card with both generations' members and every kind of address.
 const IN_CLUSTER: &str = r#"{"name":"S","description":"d","version":"1","url":"http://10.0.0.7:9100/firefly/","preferredTransport":"JSONRPC","additionalInterfaces":[{"url":"http://10.0.0.7:9100/rest","transport":"HTTP+JSON"}],"supportedInterfaces":[{"url":"https://tenant.example/a2a/agents/s/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"},{"url":"/firefly/v1","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"},{"url":"grpc://10.0.0.7:50051","protocolBinding":"GRPC","protocolVersion":"1.0"}],"capabilities":{},"defaultInputModes":["text/plain"],"defaultOutputModes":["text/plain"],"skills":[],"signatures":[{"protected":"e30","signature":"AA"}]}"#;
 
+/// F22
 #[test]
 fn every_address_of_a_published_card_is_the_gateways() {
     let card = publish(&object(IN_CLUSTER), &gateway()).expect("publishable");

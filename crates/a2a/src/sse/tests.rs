@@ -42,6 +42,7 @@ fn event(data: &str) -> Frame {
     Frame::Event { name: None, data: data.to_owned() }
 }
 
+/// F13
 #[test]
 fn one_event_over_many_lines_survives_every_cut() {
     let stream = b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\r\ndata: \"result\":{\"statusUpdate\":{\"taskId\":\"t1\",\"contextId\":\"c1\",\r\ndata: \"secret\":\"sk_live_1\",\r\ndata: \"status\":{\"state\":\"TASK_STATE_WORKING\"}}}}\r\n\r\n";
@@ -50,6 +51,7 @@ fn one_event_over_many_lines_survives_every_cut() {
     assert_eq!((frames, end), (vec![event(expected)], Ok(())));
 }
 
+/// F14
 #[test]
 fn a_leading_bom_lone_crs_and_cut_characters_are_read() {
     let stream = "\u{feff}data:{\"id\":1}\r\rdata:{\"text\":\"café\"}\r\r".as_bytes();
@@ -57,6 +59,7 @@ fn a_leading_bom_lone_crs_and_cut_characters_are_read() {
     assert_eq!((frames, end), (vec![event("{\"id\":1}"), event("{\"text\":\"café\"}")], Ok(())));
 }
 
+/// F14
 #[test]
 fn invalid_utf8_ends_the_stream_after_the_events_before_it() {
     let stream = b"data:{\"id\":1}\r\rdata:{\"text\":\"caf\xc3\x28\"}\r\rdata: later\n\n";
@@ -64,6 +67,7 @@ fn invalid_utf8_ends_the_stream_after_the_events_before_it() {
     assert_eq!((frames, end), (vec![event("{\"id\":1}")], Err(SseError::InvalidUtf8)));
 }
 
+/// F14
 #[test]
 fn a_bom_before_a_later_event_is_no_part_of_the_syntax() {
     let Outcome { frames, .. } = however_cut("data: 1\n\n\u{feff}data: 2\n\ndata: 3\n\n".as_bytes());
@@ -102,6 +106,7 @@ fn one_space_and_one_record_separator_are_taken_off() {
     assert_eq!(frames, vec![event("{}"), event("{}"), event(" a"), event(""), event("")]);
 }
 
+/// T-SSE-1
 #[test]
 fn endless_lines_and_events_are_cut_off() {
     let limits = Limits { event: 64, line: 32 };
@@ -121,6 +126,7 @@ fn endless_lines_and_events_are_cut_off() {
     }
 }
 
+/// T-SSE-1
 #[test]
 fn a_flood_of_comments_holds_no_memory() {
     let mut parser = Parser::new(Limits { event: 64, line: 32 });
@@ -140,6 +146,7 @@ fn a_fault_is_final() {
     assert_eq!(parser.finish(), Err(SseError::InvalidUtf8));
 }
 
+/// T-SSE-1
 #[test]
 fn nothing_in_data_or_name_starts_a_field() {
     let mut out = Vec::new();

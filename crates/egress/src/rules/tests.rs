@@ -221,6 +221,7 @@ fn no_spelling_of_a_refused_address_passes() {
     assert!(count >= 150, "only {count} spellings");
 }
 
+/// F28
 #[test]
 fn urls_that_hide_their_host_are_refused() {
     for (url, why) in [

@@ -269,6 +269,7 @@ fn errors_hold_no_piece_of_the_document() {
     }
 }
 
+/// F09, T-JSON-1
 #[test]
 fn repeated_keys_are_refused_at_any_depth_and_spelling() {
     for source in [
@@ -333,6 +334,7 @@ fn repeat(piece: &str) -> String {
     piece.repeat(MIB / piece.len())
 }
 
+/// T-JSON-2
 #[test]
 fn a_mebibyte_of_nesting_is_refused_without_recursion() {
     let deep = Limits { depth: usize::MAX, ..roomy() };
@@ -380,6 +382,7 @@ fn a_mebibyte_makes_no_more_values_than_it_writes() {
     }
 }
 
+/// T-JSON-2
 #[test]
 fn expensive_documents_stop_at_the_default_limits() {
     let flat = format!("[{}0]", repeat("0,"));

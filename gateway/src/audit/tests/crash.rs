@@ -57,6 +57,7 @@ fn is_old_segment(file: &std::fs::DirEntry, writer: &str) -> bool {
     name.ends_with(".seg") && !name.starts_with(writer)
 }
 
+/// F55
 #[tokio::test]
 async fn what_was_open_at_a_crash_becomes_interrupted_with_its_facts() {
     let rig = rig(|_| {});

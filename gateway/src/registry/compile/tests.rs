@@ -229,6 +229,7 @@ fn another_upstream_is_another_token() {
     assert!(!after.tenants["acme"].cards["echo"].cancelled.is_cancelled());
 }
 
+/// F28, T-SEC-1
 #[test]
 fn credential_opens_for_its_card_and_origin_alone() {
     let compiler = compiler();
