@@ -351,8 +351,8 @@ async fn neither_credentials_nor_words_get_into_logs_or_records() {
     assert!(heard.text().contains(&format!("say {CANARY}")), "{}", heard.text());
     assert_eq!(ask().bad_key(CANARY).send().await.status, http::StatusCode::UNAUTHORIZED);
     assert_eq!(h.post(&path, &call).header("x-api-key", CANARY).send().await.status, http::StatusCode::UNAUTHORIZED);
-    let broken = h.request(http::Method::POST, &path).header("content-type", "application/json");
-    broken.header("a2a-version", "1.0").key(&caller.key).body(format!(r#"{{"{CANARY}"#)).send().await;
+    let broken = h.post(&path, &json!([CANARY])).header("a2a-version", "1.0").key(&caller.key).send().await;
+    assert_eq!(broken.json()["error"]["code"], -32600, "{}", broken.text());
 
     let detectors = json!([{"id": "words", "name": "w", "words": [CANARY], "action": "block"}]);
     h.policy("acme", "strict", &json!({"surfaces": ["a2a_inbound"], "detectors": detectors})).await;

@@ -77,6 +77,7 @@ fn only_asked(agent: &Scripted) {
     }
 }
 
+/// F23
 #[tokio::test]
 async fn card_is_found_wherever_agents_keep_it() {
     let desk = Desk::acme().await;
@@ -174,6 +175,7 @@ async fn colon_is_literal_only_where_nothing_else_answers() {
     desk.h.finish().await;
 }
 
+/// F28
 #[tokio::test]
 async fn nothing_fetched_decides_where_requests_and_credentials_go() {
     let desk = Desk::acme().await;
@@ -218,6 +220,7 @@ async fn nothing_fetched_decides_where_requests_and_credentials_go() {
     desk.h.finish().await;
 }
 
+/// F28
 #[tokio::test]
 async fn credential_goes_to_the_registered_server_alone() {
     let desk = Desk::acme().await;

@@ -93,7 +93,7 @@ async fn every_accepted_spelling_reaches_the_guard_and_the_agent_alike() {
                 let params = spelling.replace("TEXT", &said);
                 assert_eq!(rig.call(rest(&params)).await.status, 200, "{params}");
                 let body: serde_json::Value = serde_json::from_slice(&agent.requests().pop().unwrap().body).unwrap();
-                let message = body.pointer("/params/message").or(body.pointer("/message")).unwrap();
+                let message = body.pointer("/params/message").or_else(|| body.pointer("/message")).unwrap();
                 assert_eq!(message["parts"][0]["text"], "good day", "{body}");
                 assert_eq!((&message["role"], &message["messageId"]), (&"ROLE_USER".into(), &"m1".into()), "{body}");
             }
