@@ -219,29 +219,59 @@ async fn append_postgres(connection: &mut PgConnection, batch: &[&AuditRecord]) 
     Ok(())
 }
 
+/// Many in one statement: each statement is a turn of the database's thread.
 async fn append_sqlite(connection: &mut SqliteConnection, batch: &[&AuditRecord]) -> Result<()> {
-    for record in batch {
-        sqlx::query(LITE_APPEND)
-            .bind(clip(&record.writer))
-            .bind(record.seq)
-            .bind(clip(&record.tenant))
-            .bind(record.at_open)
-            .bind(record.at_close)
-            .bind(record.principal.as_deref().map(clip))
-            .bind(record.key_id.as_deref().map(clip))
-            .bind(record.card.as_deref().map(clip))
-            .bind(record.operation.as_deref().map(clip))
-            .bind(record.dialect.as_deref().map(clip))
-            .bind(clip(&record.outcome))
-            .bind(record.fault.as_deref().map(clip))
-            .bind(record.status)
-            .bind(clip(&record.correlation_id))
-            .bind(record.task_id.as_deref().map(clip))
-            .bind(record.document.as_slice())
-            .execute(&mut *connection)
-            .await?;
+    let (full, rest) = batch.as_chunks::<TOGETHER>();
+    let full = full.iter().map(|records| (LITE_APPEND_MANY, records.as_slice()));
+    for (statement, records) in full.chain(rest.chunks(1).map(|record| (LITE_APPEND, record))) {
+        let mut query = sqlx::query(statement);
+        for record in records {
+            query = query
+                .bind(clip(&record.writer))
+                .bind(record.seq)
+                .bind(clip(&record.tenant))
+                .bind(record.at_open)
+                .bind(record.at_close)
+                .bind(record.principal.as_deref().map(clip))
+                .bind(record.key_id.as_deref().map(clip))
+                .bind(record.card.as_deref().map(clip))
+                .bind(record.operation.as_deref().map(clip))
+                .bind(record.dialect.as_deref().map(clip))
+                .bind(clip(&record.outcome))
+                .bind(record.fault.as_deref().map(clip))
+                .bind(record.status)
+                .bind(clip(&record.correlation_id))
+                .bind(record.task_id.as_deref().map(clip))
+                .bind(record.document.as_slice());
+        }
+        query.execute(&mut *connection).await?;
     }
     Ok(())
+}
+
+/// As many as [`LITE_APPEND_MANY`] has places for.
+const TOGETHER: usize = 8;
+
+macro_rules! lite_append {
+    ($places:expr) => {
+        concat!(
+            "INSERT INTO audit_records (writer, seq, tenant, at_open, at_close, principal, key_id, card,
+            operation, dialect, outcome, fault, status, correlation_id, task_id, document) VALUES ",
+            $places,
+            " ON CONFLICT (writer, seq) DO UPDATE SET
+                at_close = excluded.at_close, principal = excluded.principal, key_id = excluded.key_id,
+                card = excluded.card, operation = excluded.operation, dialect = excluded.dialect,
+                outcome = excluded.outcome, fault = excluded.fault, status = excluded.status,
+                correlation_id = excluded.correlation_id, task_id = excluded.task_id, document = excluded.document
+            WHERE audit_records.at_close IS NULL AND excluded.at_close IS NOT NULL"
+        )
+    };
+}
+
+macro_rules! place {
+    () => {
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    };
 }
 
 row! {
@@ -285,14 +315,10 @@ statements! {
             WHERE audit_records.at_close IS NULL AND excluded.at_close IS NOT NULL";
     }
     sqlite {
-        LITE_APPEND = "INSERT INTO audit_records (writer, seq, tenant, at_open, at_close, principal, key_id, card,
-            operation, dialect, outcome, fault, status, correlation_id, task_id, document)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-            ON CONFLICT (writer, seq) DO UPDATE SET
-                at_close = excluded.at_close, principal = excluded.principal, key_id = excluded.key_id,
-                card = excluded.card, operation = excluded.operation, dialect = excluded.dialect,
-                outcome = excluded.outcome, fault = excluded.fault, status = excluded.status,
-                correlation_id = excluded.correlation_id, task_id = excluded.task_id, document = excluded.document
-            WHERE audit_records.at_close IS NULL AND excluded.at_close IS NOT NULL";
+        LITE_APPEND = lite_append!(place!());
+        LITE_APPEND_MANY = lite_append!(concat!(
+            place!(), ", ", place!(), ", ", place!(), ", ", place!(), ", ",
+            place!(), ", ", place!(), ", ", place!(), ", ", place!()
+        ));
     }
 }
