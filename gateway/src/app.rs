@@ -141,7 +141,7 @@ impl App {
             Audit::open_dir(&settings.audit, clock.clone(), sink).map_err(StartError::Audit)?;
         tracing::info!(writers = recovered.writers, bytes = recovered.bytes, "the audit spool is open");
         let page_key = PageKey::new(&seal.derive("page tokens", "")).ok_or(StartError::Seal(SealError::Malformed))?;
-        let calls = pipeline::Parts::new(&settings, store.clone(), upstream.clone(), page_key);
+        let calls = pipeline::Parts::new(&settings, store.clone(), upstream.clone(), page_key, &tasks);
         let discovery = Discovery::new(settings.limits.card_cache_bytes);
         let app = Arc::new(Self {
             settings,

@@ -1,8 +1,11 @@
 //! Who owns which task and which context, by tenant, card and principal. The first claim wins and is never changed;
 //! an id that one agent made can't be claimed through another card. Claims do not bump the revision.
 
+use std::collections::HashMap;
+use std::iter::repeat_n;
+
 use crate::open::Durability;
-use crate::sql::Lane;
+use crate::sql::{Lane, Stored as _};
 use crate::{Error, Result, Store, Table, TenantId, revision, text};
 
 row! {
@@ -86,6 +89,42 @@ impl Store {
         claim.check()?;
         let mut writer = self.unsynced_writer().await?;
         claim_context_on(writer.lane(), claim).await
+    }
+
+    /// Claims what several calls claim at the same time, in one go; gives the owners in the claims' order.
+    pub async fn claim_together(
+        &self,
+        tasks: &[TaskClaim],
+        contexts: &[ContextClaim],
+    ) -> Result<(Vec<Owner>, Vec<Owner>)> {
+        tasks.iter().try_for_each(TaskClaim::check)?;
+        contexts.iter().try_for_each(ContextClaim::check)?;
+        let mut writer = self.unsynced_writer().await?;
+        let mut won = HashMap::new();
+        for batch in tasks.chunks(TOGETHER) {
+            won.extend(insert_tasks(writer.lane(), batch).await?.into_iter().map(Won::entry));
+        }
+        let mut task_owners = Vec::with_capacity(tasks.len());
+        for claim in tasks {
+            let key = (claim.tenant.clone(), claim.card_id.clone(), claim.task_id.clone());
+            task_owners.push(match won.get(&key) {
+                Some(owner) => Owner::clone(owner),
+                None => claim_task_on(writer.lane(), claim).await?,
+            });
+        }
+        won.clear();
+        for batch in contexts.chunks(TOGETHER) {
+            won.extend(insert_contexts(writer.lane(), batch).await?.into_iter().map(Won::entry));
+        }
+        let mut context_owners = Vec::with_capacity(contexts.len());
+        for claim in contexts {
+            let key = (claim.tenant.clone(), claim.card_id.clone(), claim.context_id.clone());
+            context_owners.push(match won.get(&key) {
+                Some(owner) => Owner::clone(owner),
+                None => claim_context_on(writer.lane(), claim).await?,
+            });
+        }
+        Ok((task_owners, context_owners))
     }
 
     /// Claims many tasks (the replay after an outage); gives the owners in the claims' order.
@@ -173,6 +212,89 @@ impl Store {
     }
 }
 
+row! {
+    /// A claim that was first.
+    Won in Tasks {
+        /// The task or context.
+        id: String,
+        tenant: TenantId,
+        card_id: String,
+        principal_id: String,
+        created: i64,
+    }
+}
+
+impl Won {
+    fn entry(self) -> ((TenantId, String, String), Owner) {
+        let Self { id, tenant, card_id, principal_id, created } = self;
+        ((tenant, card_id, id), Owner { principal_id, created })
+    }
+}
+
+/// Inserts at most [`TOGETHER`] tasks in one statement; gives those that were first.
+async fn insert_tasks(lane: Lane<'_>, claims: &[TaskClaim]) -> Result<Vec<Won>> {
+    match lane {
+        Lane::Pg(connection) => {
+            // In one order for everybody, so that two never wait for each other.
+            let mut claims: Vec<&TaskClaim> = claims.iter().collect();
+            claims.sort_by_key(|claim| claim.order());
+            let text = |column: fn(&TaskClaim) -> &str| claims.iter().map(|claim| column(claim)).collect::<Vec<_>>();
+            let rows = sqlx::query(PG_CLAIM_TASKS)
+                .bind(text(|claim| claim.tenant.as_str()))
+                .bind(text(|claim| &claim.card_id))
+                .bind(text(|claim| &claim.task_id))
+                .bind(text(|claim| &claim.principal_id))
+                .bind(claims.iter().map(|claim| claim.context_id.as_deref()).collect::<Vec<_>>())
+                .bind(claims.iter().map(|claim| claim.created).collect::<Vec<_>>())
+                .fetch_all(connection)
+                .await?;
+            rows.iter().map(Won::pg).collect()
+        }
+        Lane::Lite(connection) => {
+            let mut query = sqlx::query(if claims.len() == 1 { LITE_CLAIM_TASK } else { LITE_CLAIM_TASKS });
+            for claim in filled(claims) {
+                query = query.bind(claim.tenant.as_str()).bind(&*claim.card_id).bind(&*claim.task_id);
+                query = query.bind(&*claim.principal_id).bind(claim.context_id.as_deref()).bind(claim.created);
+            }
+            query.fetch_all(connection).await?.iter().map(Won::lite).collect()
+        }
+    }
+}
+
+/// Inserts at most [`TOGETHER`] contexts in one statement; gives those that were first.
+async fn insert_contexts(lane: Lane<'_>, claims: &[ContextClaim]) -> Result<Vec<Won>> {
+    match lane {
+        Lane::Pg(connection) => {
+            let mut claims: Vec<&ContextClaim> = claims.iter().collect();
+            claims.sort_by_key(|claim| claim.order());
+            let text = |column: fn(&ContextClaim) -> &str| claims.iter().map(|claim| column(claim)).collect::<Vec<_>>();
+            let rows = sqlx::query(PG_CLAIM_CONTEXTS)
+                .bind(text(|claim| claim.tenant.as_str()))
+                .bind(text(|claim| &claim.card_id))
+                .bind(text(|claim| &claim.context_id))
+                .bind(text(|claim| &claim.principal_id))
+                .bind(claims.iter().map(|claim| claim.created).collect::<Vec<_>>())
+                .fetch_all(connection)
+                .await?;
+            rows.iter().map(Won::pg).collect()
+        }
+        Lane::Lite(connection) => {
+            let mut query = sqlx::query(if claims.len() == 1 { LITE_CLAIM_CONTEXT } else { LITE_CLAIM_CONTEXTS });
+            for claim in filled(claims) {
+                query = query.bind(claim.tenant.as_str()).bind(&*claim.card_id).bind(&*claim.context_id);
+                query = query.bind(&*claim.principal_id).bind(claim.created);
+            }
+            query.fetch_all(connection).await?.iter().map(Won::lite).collect()
+        }
+    }
+}
+
+/// One claim, or as many as a statement has places for: the last one again is no claim of its own.
+fn filled<C>(claims: &[C]) -> impl Iterator<Item = &C> {
+    let missing = if claims.len() == 1 { 0 } else { TOGETHER.saturating_sub(claims.len()) };
+    claims.iter().chain(claims.last().into_iter().flat_map(move |last| repeat_n(last, missing)))
+}
+
 async fn claim_task_on(mut lane: Lane<'_>, claim: &TaskClaim) -> Result<Owner> {
     let (tenant, card, task) = (claim.tenant.as_str(), claim.card_id.as_str(), claim.task_id.as_str());
     let (principal, context) = (claim.principal_id.as_str(), claim.context_id.as_deref());
@@ -196,7 +318,8 @@ async fn claim_context_on(mut lane: Lane<'_>, claim: &ContextClaim) -> Result<Ow
 }
 
 impl TaskClaim {
-    fn check(&self) -> Result<()> {
+    /// Whether the store can hold it.
+    pub fn check(&self) -> Result<()> {
         text::key("card_id", &self.card_id)?;
         text::key("task_id", &self.task_id)?;
         text::key("principal_id", &self.principal_id)?;
@@ -209,7 +332,8 @@ impl TaskClaim {
 }
 
 impl ContextClaim {
-    fn check(&self) -> Result<()> {
+    /// Whether the store can hold it.
+    pub fn check(&self) -> Result<()> {
         text::key("card_id", &self.card_id)?;
         text::key("context_id", &self.context_id)?;
         text::key("principal_id", &self.principal_id)
@@ -221,6 +345,39 @@ impl ContextClaim {
 }
 
 const CLAIM_BATCH: usize = 500;
+
+/// As many as [`LITE_CLAIM_TASKS`] and [`LITE_CLAIM_CONTEXTS`] have places for.
+const TOGETHER: usize = 8;
+
+macro_rules! lite_claim_tasks {
+    ($places:expr) => {
+        concat!(
+            "INSERT INTO tasks (tenant, card_id, task_id, principal_id, context_id, created) VALUES ",
+            $places,
+            " ON CONFLICT (tenant, card_id, task_id) DO NOTHING
+            RETURNING task_id AS id, tenant, card_id, principal_id, created"
+        )
+    };
+}
+
+macro_rules! lite_claim_contexts {
+    ($places:expr) => {
+        concat!(
+            "INSERT INTO contexts (tenant, card_id, context_id, principal_id, created) VALUES ",
+            $places,
+            " ON CONFLICT (tenant, card_id, context_id) DO NOTHING
+            RETURNING context_id AS id, tenant, card_id, principal_id, created"
+        )
+    };
+}
+
+macro_rules! eight {
+    ($place:literal) => {
+        concat!(
+            $place, ", ", $place, ", ", $place, ", ", $place, ", ", $place, ", ", $place, ", ", $place, ", ", $place
+        )
+    };
+}
 
 /// As many as [`TASKS`] has places for.
 const TASKS_AT_ONCE: usize = 10;
@@ -245,5 +402,21 @@ statements! {
         TASKS_OF = "SELECT task_id, principal_id, context_id, created FROM tasks
             WHERE tenant = $1 AND card_id = $2 AND principal_id = $3 AND (created, task_id) < ($4, $5)
             ORDER BY created DESC, task_id DESC LIMIT $6";
+    }
+    postgres {
+        PG_CLAIM_TASKS = "INSERT INTO tasks (tenant, card_id, task_id, principal_id, context_id, created)
+            SELECT * FROM UNNEST($1::TEXT[], $2::TEXT[], $3::TEXT[], $4::TEXT[], $5::TEXT[], $6::BIGINT[])
+            ON CONFLICT (tenant, card_id, task_id) DO NOTHING
+            RETURNING task_id AS id, tenant, card_id, principal_id, created";
+        PG_CLAIM_CONTEXTS = "INSERT INTO contexts (tenant, card_id, context_id, principal_id, created)
+            SELECT * FROM UNNEST($1::TEXT[], $2::TEXT[], $3::TEXT[], $4::TEXT[], $5::BIGINT[])
+            ON CONFLICT (tenant, card_id, context_id) DO NOTHING
+            RETURNING context_id AS id, tenant, card_id, principal_id, created";
+    }
+    sqlite {
+        LITE_CLAIM_TASK = lite_claim_tasks!("(?, ?, ?, ?, ?, ?)");
+        LITE_CLAIM_TASKS = lite_claim_tasks!(eight!("(?, ?, ?, ?, ?, ?)"));
+        LITE_CLAIM_CONTEXT = lite_claim_contexts!("(?, ?, ?, ?, ?)");
+        LITE_CLAIM_CONTEXTS = lite_claim_contexts!(eight!("(?, ?, ?, ?, ?)"));
     }
 }

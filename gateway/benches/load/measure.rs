@@ -23,7 +23,7 @@ pub(crate) const STREAMS: usize = 128;
 
 impl Plan {
     pub(crate) fn of(arguments: &[&str]) -> anyhow::Result<Self> {
-        let mut plan = Self { rounds: 7, requests: 3_000, connections: 16, kinds: Kind::ALL.to_vec() };
+        let mut plan = Self { rounds: 7, requests: 3_000, connections: 64, kinds: Kind::ALL.to_vec() };
         let mut arguments = arguments.iter().copied();
         while let Some(argument) = arguments.next() {
             let mut number = || {

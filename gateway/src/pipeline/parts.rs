@@ -27,11 +27,11 @@ pub struct Parts {
 impl Parts {
     /// Nothing in flight, nothing known.
     #[must_use]
-    pub fn new(settings: &Settings, store: Store, agents: egress::Client, page_key: PageKey) -> Self {
+    pub fn new(settings: &Settings, store: Store, agents: egress::Client, page_key: PageKey, tasks: &Tasks) -> Self {
         let limits = &settings.limits;
         Self {
             limits: Arc::new(Limits::new(limits)),
-            owners: Arc::new(Owners::new(store, limits.ownership_wait, page_key)),
+            owners: Arc::new(Owners::new(store, limits.ownership_wait, page_key, tasks.clone())),
             upstream: Upstream::new(agents),
             own_domain: own_domain(settings),
         }

@@ -88,6 +88,27 @@ on_both! {
         }
     }
 
+    async fn claims_made_together_are_judged_one_by_one(given) {
+        let store = given.store;
+        store.claim_task(&task("card-1", "t3", "bob", 1)).await.unwrap();
+        store.claim_context(&context("card-1", "c1", "bob", 1)).await.unwrap();
+        // More than one statement takes, with a lost one, one that is made twice, and one of another card.
+        let mut tasks: Vec<TaskClaim> = (0..11).map(|n| task("card-1", &format!("t{n}"), "ann", 5)).collect();
+        tasks.push(task("card-1", "t0", "zoe", 6));
+        tasks.push(task("card-2", "t3", "zoe", 7));
+        let contexts = [context("card-1", "c1", "ann", 5), context("card-1", "c2", "ann", 5)];
+        let (task_owners, context_owners) = store.claim_together(&tasks, &contexts).await.unwrap();
+        let mut expected = vec![owner("ann", 5); 12];
+        expected[3] = owner("bob", 1);
+        expected.push(owner("zoe", 7));
+        assert_eq!(task_owners, expected);
+        assert_eq!(context_owners, [owner("bob", 1), owner("ann", 5)]);
+        let stored = store.task_owner(&tenant_id("acme"), "card-1", "t10").await;
+        assert_eq!(stored, Ok(Some(task_row("t10", "ann", 5))));
+        let (one, none) = store.claim_together(&[task("card-1", "alone", "ann", 8)], &[]).await.unwrap();
+        assert_eq!((one, none), (vec![owner("ann", 8)], Vec::new()));
+    }
+
     async fn racing_claims_of_a_context_agree_on_one_owner(given) {
         let store = given.store;
         let mut running = tokio::task::JoinSet::new();

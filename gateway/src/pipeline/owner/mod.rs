@@ -6,6 +6,7 @@
 //!
 //! Owners never change, so they are cached; only a claim and a miss ask the store.
 
+mod claims;
 pub mod list;
 mod page;
 mod pending;
@@ -18,6 +19,7 @@ use crate::pipeline::path;
 use crate::registry::TaskScope;
 use crate::tasks::Tasks;
 use a2a::{Answer, Call, Event, OperationKind};
+use claims::Claims;
 use pending::Pending;
 use quick_cache::sync::Cache;
 use std::sync::Arc;
@@ -54,6 +56,7 @@ pub enum OwnerError {
 #[derive(Debug)]
 pub struct Owners {
     store: Store,
+    claims: Arc<Claims>,
     wait: Duration,
     known: Cache<Key, Arc<str>>,
     pending: Pending,
@@ -82,8 +85,9 @@ impl Owners {
 
     /// Nothing known yet. A claim waits for the store at most `wait`.
     #[must_use]
-    pub fn new(store: Store, wait: Duration, page_key: PageKey) -> Self {
-        Self { store, wait, known: Cache::new(Self::KNOWN), pending: Pending::default(), page_key }
+    pub fn new(store: Store, wait: Duration, page_key: PageKey, tasks: Tasks) -> Self {
+        let claims = Arc::new(Claims::new(store.clone(), tasks));
+        Self { store, claims, wait, known: Cache::new(Self::KNOWN), pending: Pending::default(), page_key }
     }
 
     /// Replays claims that the store could not take, until the process stops.
@@ -129,25 +133,26 @@ impl Owners {
             return Ok(owner);
         }
         let tenant = TenantId::new(&key.tenant).ok_or(OwnerError::Unavailable)?;
-        let claimed = match key.thing {
-            Thing::Task => {
-                let claim = task_claim(tenant, &key, principal, now);
-                tokio::time::timeout(self.wait, self.store.claim_task(&claim)).await
-            }
-            Thing::Context => {
-                let claim = context_claim(tenant, &key, principal, now);
-                tokio::time::timeout(self.wait, self.store.claim_context(&claim)).await
-            }
-        };
-        match claimed {
-            Ok(Ok(owner)) => {
+        if !is_storable(&tenant, &key, principal, now) {
+            return Err(OwnerError::BadId);
+        }
+        let claim = self.claims.claim(key.clone(), tenant, principal, now);
+        match tokio::time::timeout(self.wait, claim).await {
+            Ok(Some(owner)) => {
                 let owner: Arc<str> = owner.principal_id.into();
                 self.known.insert(key, Arc::clone(&owner));
                 Ok(owner)
             }
-            Ok(Err(store::Error::InvalidText { .. })) => Err(OwnerError::BadId),
-            Ok(Err(_)) | Err(_) => self.pending.put(key, principal, now).ok_or(OwnerError::Unavailable),
+            Ok(None) | Err(_) => self.pending.put(key, principal, now).ok_or(OwnerError::Unavailable),
         }
+    }
+}
+
+/// Whether the store can hold these ids; one that it can't must not spoil the others of its group.
+fn is_storable(tenant: &TenantId, key: &Key, principal: &str, now: Micros) -> bool {
+    match key.thing {
+        Thing::Task => task_claim(tenant.clone(), key, principal, now).check().is_ok(),
+        Thing::Context => context_claim(tenant.clone(), key, principal, now).check().is_ok(),
     }
 }
 

@@ -124,7 +124,7 @@ mod tests {
     async fn claims_are_replayed_and_the_stores_owner_wins() {
         let database = store::testing::sqlite_file().await;
         let page_key = PageKey::new(&[7; 32]).unwrap();
-        let owners = Owners::new(database.store.clone(), Duration::from_secs(5), page_key);
+        let owners = Owners::new(database.store.clone(), Duration::from_secs(5), page_key, crate::tasks::Tasks::new());
         let tenant = TenantId::new("acme").unwrap();
         let earlier = task_claim(tenant.clone(), &key(Thing::Task, "t2"), "p9", 1);
         database.store.claim_task(&earlier).await.unwrap();

@@ -1,0 +1,177 @@
+//! Claims on their way to the store: what calls claim at the same time goes in one statement.
+//!
+//! Takes one claim from each call that saw a new id; gives its owner. While the store is busy with one group the next
+//! one gathers, so a single call waits for nobody. The work is a task of its own and not the call's: a caller that goes
+//! away takes nobody else's claim with it. Never keeps a claim that the store refused; that is `pending`'s part.
+
+use super::{Key, Thing, context_claim, task_claim};
+use crate::clock::Micros;
+use crate::tasks::Tasks;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::{Owner, Store, TenantId};
+use tokio::sync::oneshot;
+
+/// Most claims that gather; beyond it the store counts as away.
+const MOST: usize = 20_000;
+/// Most claims in one group, so that the first of it does not wait for a crowd.
+const GROUP: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Claims {
+    store: Store,
+    tasks: Tasks,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Vec<Wanted>,
+    working: bool,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    key: Key,
+    tenant: TenantId,
+    principal: Arc<str>,
+    now: Micros,
+    tell: oneshot::Sender<Owner>,
+}
+
+impl Claims {
+    pub(super) fn new(store: Store, tasks: Tasks) -> Self {
+        Self { store, tasks, queue: Mutex::default() }
+    }
+
+    /// The owner of `key`, which is `principal` unless somebody was first. `None` when the store can't take it.
+    pub(super) async fn claim(
+        self: &Arc<Self>,
+        key: Key,
+        tenant: TenantId,
+        principal: &Arc<str>,
+        now: Micros,
+    ) -> Option<Owner> {
+        let (tell, told) = oneshot::channel();
+        let begins = {
+            let mut queue = self.lock();
+            if queue.waiting.len() >= MOST {
+                return None;
+            }
+            queue.waiting.push(Wanted { key, tenant, principal: Arc::clone(principal), now, tell });
+            !std::mem::replace(&mut queue.working, true)
+        };
+        if begins {
+            let mut work = Work { claims: Arc::clone(self), done: false };
+            self.tasks.spawn("ownership claims", async move { work.all().await });
+        }
+        told.await.ok()
+    }
+
+    fn group(&self) -> Vec<Wanted> {
+        let mut queue = self.lock();
+        let count = queue.waiting.len().min(GROUP);
+        let group: Vec<Wanted> = queue.waiting.drain(..count).collect();
+        queue.working = !group.is_empty();
+        group
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The duty to empty the queue.
+struct Work {
+    claims: Arc<Claims>,
+    done: bool,
+}
+
+impl Work {
+    async fn all(&mut self) {
+        loop {
+            let group = self.claims.group();
+            if group.is_empty() {
+                self.done = true;
+                return;
+            }
+            self.some(group).await;
+        }
+    }
+
+    /// Whoever is not told hears of it by the closed channel.
+    async fn some(&self, group: Vec<Wanted>) {
+        let (tasks, contexts): (Vec<Wanted>, Vec<Wanted>) =
+            group.into_iter().partition(|wanted| wanted.key.thing == Thing::Task);
+        let task_claims: Vec<_> =
+            tasks.iter().map(|w| task_claim(w.tenant.clone(), &w.key, &w.principal, w.now)).collect();
+        let context_claims: Vec<_> =
+            contexts.iter().map(|w| context_claim(w.tenant.clone(), &w.key, &w.principal, w.now)).collect();
+        let Ok((task_owners, context_owners)) = self.claims.store.claim_together(&task_claims, &context_claims).await
+        else {
+            return;
+        };
+        let told = tasks.into_iter().zip(task_owners).chain(contexts.into_iter().zip(context_owners));
+        for (wanted, owner) in told {
+            // The call may have given up; the claim stands all the same.
+            let _ = wanted.tell.send(owner);
+        }
+    }
+}
+
+impl Drop for Work {
+    /// After a panic something is left: the next claim must find a queue that somebody empties.
+    fn drop(&mut self) {
+        if !self.done {
+            let mut queue = self.claims.lock();
+            queue.working = false;
+            queue.waiting.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn key(thing: Thing, id: &str) -> Key {
+        Key { thing, tenant: "acme".into(), card: "card-1".into(), id: id.into() }
+    }
+
+    #[tokio::test]
+    async fn everybody_in_a_crowd_is_told_the_first_claimant() {
+        let database = store::testing::sqlite_file().await;
+        let tasks = Tasks::new();
+        let claims = Arc::new(Claims::new(database.store.clone(), tasks.clone()));
+        let mut calls = tokio::task::JoinSet::new();
+        for number in 0..200 {
+            let claims = Arc::clone(&claims);
+            calls.spawn(async move {
+                let thing = if number % 2 == 0 { Thing::Task } else { Thing::Context };
+                let id = format!("id-{}", number / 4);
+                let principal: Arc<str> = format!("p{number}").into();
+                let tenant = TenantId::new("acme").unwrap();
+                let owner = claims.claim(key(thing, &id), tenant, &principal, number).await.unwrap();
+                (thing, id, owner.principal_id)
+            });
+        }
+        let mut owners = std::collections::HashMap::new();
+        for (thing, id, owner) in calls.join_all().await {
+            let first = owners.entry((thing, id)).or_insert_with(|| owner.clone());
+            assert_eq!(*first, owner);
+        }
+        assert_eq!(owners.len(), 100);
+        assert!(tasks.drain(Duration::from_secs(10)).await, "the work ends when nothing is left");
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_away_takes_no_claim() {
+        let database = store::testing::sqlite_file().await;
+        let claims = Arc::new(Claims::new(database.store.clone(), Tasks::new()));
+        database.store.close().await;
+        for id in ["t1", "t2"] {
+            let tenant = TenantId::new("acme").unwrap();
+            assert_eq!(claims.claim(key(Thing::Task, id), tenant, &"p1".into(), 1).await, None);
+        }
+    }
+}
