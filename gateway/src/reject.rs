@@ -249,6 +249,10 @@ impl From<EventError> for Reject {
 fn route_fault(error: RouteError) -> Fault {
     match error {
         RouteError::Head(HeadError::ContentEncoding) => Fault::of(FaultKind::ContentEncoding),
+        RouteError::Head(HeadError::Framing) => Fault::new(
+            FaultKind::AmbiguousRequest,
+            "the request needs one Host, and no transfer coding besides one chunked",
+        ),
         RouteError::Head(HeadError::RepeatedHeader) => {
             Fault::new(FaultKind::AmbiguousRequest, "a header that must be single occurs twice")
         }

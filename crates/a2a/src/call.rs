@@ -90,7 +90,10 @@ impl Call {
     /// The inline push configuration of a send, if it has one.
     #[must_use]
     pub fn inline_push_config(&self) -> Option<&Object> {
-        self.params.get("configuration")?.get("taskPushNotificationConfig")?.as_object()
+        let configuration = self.params.get("configuration")?;
+        ["taskPushNotificationConfig", "pushNotificationConfig", "pushNotification"]
+            .into_iter()
+            .find_map(|name| configuration.get(name)?.as_object())
     }
 
     /// Sets the page of a list: the agent's own token (none = first page) and how many tasks.

@@ -107,6 +107,12 @@ impl TaskState {
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
     }
+
+    /// Whether the task does not go on by itself: it is over, or waits for somebody.
+    #[must_use]
+    pub const fn rests(self) -> bool {
+        self.is_terminal() || matches!(self, Self::InputRequired | Self::AuthRequired)
+    }
 }
 
 impl Answer {

@@ -33,9 +33,9 @@ pub enum Extent {
     Continues,
     /// The channel starts anew with it (`append: false`).
     Begins,
-    /// It follows, and nothing will follow it (`lastChunk`).
+    /// It follows, and by what is said nothing will follow it (`lastChunk`). What follows all the same is still joined.
     Ends,
-    /// A complete unit: it starts and ends its channel.
+    /// A complete unit: it starts and ends its channel. What follows all the same is still joined.
     Whole,
 }
 
@@ -54,8 +54,8 @@ pub struct Passage<'a> {
 pub struct Inspector {
     pipelines: Vec<Arc<Pipeline>>,
     surface: Surface,
-    /// The end of each open channel's text, as it went out.
-    tails: HashMap<String, String>,
+    /// The end of each channel's text, as it went out, and whether more is to come.
+    tails: HashMap<String, (String, bool)>,
     reach: usize,
 }
 
@@ -95,7 +95,7 @@ impl Inspector {
     fn passage(&mut self, passage: &Passage<'_>, json: &Json, masks: &Masks, verdict: &mut Verdict) {
         let leaves = passage.leaves.iter().filter_map(|pointer| json.pointer(pointer).and_then(Json::as_str));
         let fresh: String = leaves.collect();
-        let tail = self.tails.remove(passage.channel).unwrap_or_default();
+        let tail = self.tails.remove(passage.channel).map(|(tail, _)| tail).unwrap_or_default();
         let tail = match passage.extent {
             Extent::Continues | Extent::Ends => tail,
             Extent::Begins | Extent::Whole => String::new(),
@@ -103,10 +103,11 @@ impl Inspector {
         if !tail.is_empty() && !fresh.is_empty() {
             self.joint(passage, &tail, &fresh, masks, verdict);
         }
-        match passage.extent {
-            Extent::Continues | Extent::Begins => self.keep(passage.channel, tail + &fresh, verdict),
-            Extent::Ends | Extent::Whole => {}
-        }
+        let open = match passage.extent {
+            Extent::Continues | Extent::Begins => true,
+            Extent::Ends | Extent::Whole => false,
+        };
+        self.keep(passage.channel, tail + &fresh, open, verdict);
     }
 
     /// Looks at both sides of the joint between what a channel had and what it gets.
@@ -127,12 +128,20 @@ impl Inspector {
         }
     }
 
-    fn keep(&mut self, channel: &str, text: String, verdict: &mut Verdict) {
+    /// Keeps the end of a channel's text. A channel that was said to be over makes room for another.
+    fn keep(&mut self, channel: &str, text: String, open: bool, verdict: &mut Verdict) {
         if self.reach == 0 {
             return;
         }
+        if self.tails.len() >= MOST_CHANNELS {
+            let over = self.tails.iter().find(|(_, (_, open))| !open).map(|(channel, _)| channel.clone());
+            over.map(|channel| self.tails.remove(&channel));
+        }
         if self.tails.len() < MOST_CHANNELS {
-            self.tails.insert(channel.to_owned(), last(&text, self.reach).to_owned());
+            self.tails.insert(channel.to_owned(), (last(&text, self.reach).to_owned(), open));
+            return;
+        }
+        if !open {
             return;
         }
         // Under shadow policies alone the stream goes on; what is not kept is not looked at.

@@ -224,6 +224,12 @@ impl Trail {
         self.metrics.requests.with_label_values(&labels).inc();
     }
 
+    /// Ids are free text of whoever made them up: what a guard refused is not kept by way of them.
+    pub fn forget_names(&mut self) {
+        self.closing.task_id = None;
+        self.closing.context_id = None;
+    }
+
     fn named(&mut self, task: Option<&str>, context: Option<&str>) {
         if let Some(task) = task {
             self.closing.task_id = Some(task.to_owned());

@@ -4,12 +4,14 @@
 //! grants that select the card. *Refuses* with [`AuthorizeError::Hidden`] whatever the caller may not see: another
 //! tenant, an unknown card and a card without a grant are one answer. *Never* looks at the message.
 
+use crate::clock::Micros;
 use crate::pipeline::authenticate::Identity;
 use crate::pipeline::route::Route;
 use crate::registry::{Card, CardSelector, Grant, Principal, Snapshot, TenantWorld};
 use crate::upstream::relay::{Withdrawal, Withdrawn};
 use a2a::OperationKind;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why there is no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -94,9 +96,9 @@ impl Permit {
         }
     }
 
-    /// Completes when the permit for `operation` is taken away.
+    /// Completes when the permit for `operation` is taken away, or its credential expires.
     #[must_use]
-    pub fn withdrawal(&self, operation: OperationKind) -> Withdrawal {
+    pub fn withdrawal(&self, operation: OperationKind, now: Micros) -> Withdrawal {
         let [credential, principal] = self.identity.revocations();
         let mut tokens = vec![
             (Withdrawn::Credential, credential),
@@ -105,12 +107,20 @@ impl Permit {
             (Withdrawn::Card, self.card.cancelled.clone()),
         ];
         tokens.extend(self.grants_for(Some(operation)).map(|grant| (Withdrawn::Grant, grant.cancelled.clone())));
-        let all = tokens.into_iter().map(|(what, token)| {
-            Box::pin(async move {
+        let mut all: Vec<Withdrawal> = Vec::with_capacity(tokens.len() + 1);
+        for (what, token) in tokens {
+            all.push(Box::pin(async move {
                 token.cancelled_owned().await;
                 what
-            })
-        });
+            }));
+        }
+        if let Some(at) = self.identity.expires_at() {
+            let left = Duration::from_micros(u64::try_from(at.saturating_sub(now)).unwrap_or(0));
+            all.push(Box::pin(async move {
+                tokio::time::sleep(left).await;
+                Withdrawn::Credential
+            }));
+        }
         let first = futures_util::future::select_all(all);
         Box::pin(async move { first.await.0 })
     }

@@ -49,10 +49,7 @@ impl Progress {
     /// Whether the stream may end here: the task rests, or a message was the answer (F19).
     #[must_use]
     pub fn may_end(&self) -> bool {
-        let rests = |state: TaskState| {
-            state.is_terminal() || matches!(state, TaskState::InputRequired | TaskState::AuthRequired)
-        };
-        self.last || self.state.is_some_and(rests)
+        self.last || self.state.is_some_and(TaskState::rests)
     }
 
     fn note(&mut self, event: &Event) {

@@ -5,6 +5,7 @@
 //! could not be inspected to its end.
 
 use crate::pipeline::authorize::Permit;
+use crate::pipeline::head::Head;
 use crate::registry::Direction;
 use a2a::{Answer, Call, Event, Fault};
 use guard::{Action, Extent, Finding, Inspector, Mode, Passage, Pipeline, Surface, Verdict};
@@ -79,11 +80,26 @@ impl Guards {
         Self { pipelines: card.policies.clone().into(), asked, answered, inline }
     }
 
-    /// What the caller says. `size` is the number of bytes it was written in.
+    /// What the caller says, in its headers too. `size` is the number of bytes the body was written in.
     ///
     /// # Errors
     /// [`GuardError`]
-    pub async fn call(&self, mut call: Call, size: usize, findings: &mut Findings) -> Result<Call, GuardError> {
+    pub async fn request(
+        &self,
+        call: Call,
+        size: usize,
+        head: &Head,
+        findings: &mut Findings,
+    ) -> Result<Call, GuardError> {
+        let state = head.tracestate.as_ref().and_then(|value| value.to_str().ok());
+        let relayed: Vec<Json> = head.extensions.iter().map(String::as_str).chain(state).map(Json::from).collect();
+        if !relayed.is_empty() {
+            self.tree(self.asked, Json::from(relayed), 0, Tree::Fixed, findings).await?;
+        }
+        self.call(call, size, findings).await
+    }
+
+    async fn call(&self, mut call: Call, size: usize, findings: &mut Findings) -> Result<Call, GuardError> {
         let tree = Json::Object(std::mem::take(&mut call.params));
         call.params = object(self.tree(self.asked, tree, size, Tree::Protocol, findings).await?);
         Ok(call)
@@ -202,6 +218,8 @@ enum Tree {
     Protocol,
     /// Everything is content.
     Content,
+    /// Nothing can be rewritten: what would be redacted is blocked.
+    Fixed,
 }
 
 impl Tree {
@@ -209,6 +227,7 @@ impl Tree {
         match self {
             Self::Protocol => &a2a::structural,
             Self::Content => &|_| false,
+            Self::Fixed => &|_| true,
         }
     }
 }
@@ -221,26 +240,39 @@ struct Continued {
 }
 
 impl Continued {
-    fn of(event: &Event) -> Option<Self> {
-        let ("artifactUpdate", update) = event.payload()? else { return None };
-        let artifact = update.get("artifact")?;
+    /// An artifact's update continues its artifact; a task's snapshot is where later updates continue from.
+    fn of(event: &Event) -> Vec<Self> {
+        let task = event.task_id().unwrap_or_default();
+        match event.payload() {
+            Some(("artifactUpdate", update)) => {
+                let flag = |name: &str| update.get(name).and_then(Json::as_bool).unwrap_or(false);
+                let extent = match (flag("append"), flag("lastChunk")) {
+                    (true, true) => Extent::Ends,
+                    (true, false) => Extent::Continues,
+                    (false, true) => Extent::Whole,
+                    (false, false) => Extent::Begins,
+                };
+                let artifact = update.get("artifact");
+                artifact.map(|one| Self::artifact(task, one, "/artifactUpdate/artifact", extent)).into_iter().collect()
+            }
+            Some(("task", snapshot)) => {
+                let artifacts = snapshot.get("artifacts").and_then(Json::as_array).unwrap_or_default();
+                let at = |at: usize| format!("/task/artifacts/{at}");
+                artifacts.iter().enumerate().map(|(n, one)| Self::artifact(task, one, &at(n), Extent::Whole)).collect()
+            }
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    fn artifact(task: &str, artifact: &Json, at: &str, extent: Extent) -> Self {
         let parts = artifact.get("parts").and_then(Json::as_array).unwrap_or_default();
         let leaves = parts.iter().enumerate().filter(|(_, part)| part.get("text").is_some());
-        let flag = |name: &str| update.get(name).and_then(Json::as_bool).unwrap_or(false);
-        Some(Self {
-            channel: format!(
-                "{}/{}",
-                event.task_id().unwrap_or_default(),
-                artifact.get("artifactId").and_then(Json::as_str).unwrap_or_default()
-            ),
-            leaves: leaves.map(|(at, _)| format!("/artifactUpdate/artifact/parts/{at}/text")).collect(),
-            extent: match (flag("append"), flag("lastChunk")) {
-                (true, true) => Extent::Ends,
-                (true, false) => Extent::Continues,
-                (false, true) => Extent::Whole,
-                (false, false) => Extent::Begins,
-            },
-        })
+        let id = artifact.get("artifactId").and_then(Json::as_str).unwrap_or_default();
+        Self {
+            channel: format!("{task}/{id}"),
+            leaves: leaves.map(|(part, _)| format!("{at}/parts/{part}/text")).collect(),
+            extent,
+        }
     }
 
     fn passage(&self) -> Passage<'_> {

@@ -5,6 +5,7 @@
 //! by anybody (threat-model T-HDR-1…5). Never touches credentials beyond keeping them for `authenticate`.
 
 use a2a::dialect::RequestFacts;
+use http::Version;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 
@@ -14,6 +15,9 @@ pub enum HeadError {
     /// A body in a content coding.
     #[error("the body has a content coding")]
     ContentEncoding,
+    /// No host, or a transfer coding besides one `chunked`: two readers may disagree where the request ends.
+    #[error("the request is framed ambiguously")]
+    Framing,
     /// A header that must be single occurs twice.
     #[error("a header that must be single occurs twice")]
     RepeatedHeader,
@@ -25,7 +29,7 @@ pub struct Head {
     /// The method; an override header is never looked at.
     pub method: http::Method,
     /// HTTP/1.x or 2.
-    pub http_version: http::Version,
+    pub http_version: Version,
     /// The raw path.
     pub path: String,
     /// The raw query, if there is one.
@@ -109,7 +113,7 @@ impl Head {
                 .filter(|_| given.is_none())
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).chars().take(256).collect()),
             expects_continue: headers.contains_key(header::EXPECT),
-            fault: check(headers).err(),
+            fault: check(parts).err(),
             user_agent: one(&header::USER_AGENT).and_then(|v| Some(v.to_str().ok()?.chars().take(256).collect())),
         }
     }
@@ -137,7 +141,17 @@ impl Head {
     }
 }
 
-fn check(headers: &HeaderMap) -> Result<(), HeadError> {
+fn check(parts: &Parts) -> Result<(), HeadError> {
+    let headers = &parts.headers;
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let framed = match (codings.next(), codings.next()) {
+        (None, _) => true,
+        (Some(only), None) => parts.version == Version::HTTP_11 && only.as_bytes().eq_ignore_ascii_case(b"chunked"),
+        (Some(_), Some(_)) => false,
+    };
+    if !framed || (parts.version == Version::HTTP_11 && !headers.contains_key(header::HOST)) {
+        return Err(HeadError::Framing);
+    }
     if SINGLE.iter().any(|name| headers.get_all(name).iter().nth(1).is_some()) {
         return Err(HeadError::RepeatedHeader);
     }
@@ -153,7 +167,8 @@ fn extensions(headers: &HeaderMap) -> Vec<String> {
     for value in headers.get_all(A2A_EXTENSIONS).iter().chain(headers.get_all(X_A2A_EXTENSIONS)) {
         let uris = value.to_str().unwrap_or_default().split(',').map(str::trim).filter(|uri| !uri.is_empty());
         for uri in uris.take(32) {
-            if uri.len() <= 512 && !all.iter().any(|known| known == uri) {
+            let is_word = uri.bytes().all(|byte| byte.is_ascii_graphic());
+            if is_word && uri.len() <= 512 && !all.iter().any(|known| known == uri) {
                 all.push(uri.to_owned());
             }
         }
@@ -205,6 +220,9 @@ mod tests {
 
     fn parts(headers: &[(&str, &str)]) -> Parts {
         let mut builder = http::Request::builder().uri("/a2a/acme/echo?x=1");
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            builder = builder.header("host", "gw.test");
+        }
         for (name, value) in headers {
             builder = builder.header(*name, *value);
         }

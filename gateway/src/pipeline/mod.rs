@@ -128,9 +128,9 @@ async fn run(
     // May it be said? Redacted or refused; findings are recorded either way.
     let guards = Guards::of(&permit, limits.guard_inline_bytes);
     let mut findings = Findings::default();
-    let said = guards.call(call, size, &mut findings).await;
+    let said = guards.request(call, size, head, &mut findings).await;
     trail.inspected(findings);
-    let call = said?;
+    let call = said.inspect_err(|_| trail.forget_names())?;
 
     // Ask the agent, in its dialect and under its own credentials, once the record may say so.
     trail.opened_before_forward().await?;
@@ -141,6 +141,7 @@ async fn run(
     let mut findings = Findings::default();
     let heard = respond::heard(reply, &ownership, &guards, &mut findings).await;
     trail.inspected(findings);
-    let reply = respond::published(heard?, call.kind, &permit, app)?;
+    let heard = heard.inspect_err(|_| trail.forget_names())?;
+    let reply = respond::published(heard, call.kind, &permit, app)?;
     Ok(Done { reply, call: call.kind, permit, ownership, guards, slot })
 }

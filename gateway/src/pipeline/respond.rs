@@ -149,8 +149,15 @@ fn whole(manner: &Manner, kind: OperationKind, answer: Answer) -> Wire {
     if !manner.voice.streaming {
         return manner.voice.answer(kind, answer);
     }
-    let body = if kind == OperationKind::SubscribeToTask { Json::from([("task", answer.body)]) } else { answer.body };
-    let body = manner.voice.event(Event { body, origin: answer.origin });
+    let event = Event { body: answer.body, origin: answer.origin };
+    let unfinished = event.state().is_some_and(|state| !state.rests());
+    let mut body = manner.voice.event(event);
+    if unfinished {
+        // The agent said no more than that it works: the stream must not look finished (F19).
+        let fault =
+            Fault::new(FaultKind::UpstreamUnavailable, "the agent answered without a stream; ask for the task later");
+        body.extend(manner.voice.fault_event(&fault, &manner.refusals.own_domain));
+    }
     Wire { status: 200, content_type: "text/event-stream", body }
 }
 
@@ -164,7 +171,7 @@ struct Streaming {
 }
 
 async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: Streaming) -> Response<Body> {
-    let Exchange { app, head, .. } = *exchange;
+    let Exchange { app, head, now, .. } = *exchange;
     let Streaming { permit, call, slot, manner, mut trail } = with;
     if trail.opened().await.is_err() {
         return refuse(head, &Reject::Audit, &manner, &mut trail).await;
@@ -178,7 +185,7 @@ async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: 
         trail,
         slot,
         out,
-        withdrawal: permit.withdrawal(call),
+        withdrawal: permit.withdrawal(call, now),
         stopping: app.tasks.stopping(),
         timing: Timing {
             idle: card.stream_idle.unwrap_or(limits.stream_idle),

@@ -74,13 +74,23 @@ pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
         .is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
-/// An agent's text without what follows its first line (stack traces) and without its own address.
+/// An agent's text without what follows its first line (stack traces), and nowhere its own address.
 pub(crate) fn tidy(mut fault: Fault, base: &str) -> Fault {
     const LONGEST: usize = 1_024;
-    let line = fault.message.lines().next().unwrap_or_default();
     let host = base.split("//").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or(base);
-    let cleaned: String = line.replace(base, "the agent").chars().take(LONGEST).collect();
-    fault.message = if host.is_empty() { cleaned } else { cleaned.replace(host, "the agent") };
+    let unnamed = |text: &str| {
+        let text = text.replace(base, "the agent");
+        if host.is_empty() { text } else { text.replace(host, "the agent") }
+    };
+    let line = fault.message.lines().next().unwrap_or_default();
+    fault.message = unnamed(line).chars().take(LONGEST).collect();
+    if let Some(data) = &mut fault.data {
+        json::walk_mut(data, &mut |_, leaf| {
+            if let json::Json::String(text) = leaf {
+                *text = unnamed(text);
+            }
+        });
+    }
     fault
 }
 
@@ -94,5 +104,9 @@ mod tests {
         let text = "no route to http://10.0.0.7:9100/a2a (10.0.0.7:9100)\n  at server.js:12";
         let fault = tidy(Fault::new(FaultKind::Internal, text), "http://10.0.0.7:9100/a2a");
         assert_eq!(fault.message, "no route to the agent (the agent)");
+        let mut fault = Fault::of(FaultKind::Internal);
+        fault.data = Some(json::Json::from([("at", "http://10.0.0.7:9100/db")]));
+        let fault = tidy(fault, "http://10.0.0.7:9100/a2a");
+        assert_eq!(fault.data, Some(json::Json::from([("at", "http://the agent/db")])));
     }
 }

@@ -10,6 +10,7 @@
 )]
 
 mod admin;
+mod adversary;
 mod apply;
 mod cases;
 mod commands;

@@ -110,6 +110,7 @@ pub(crate) struct Plan {
     pub(crate) cards: Vec<(String, CardSpec)>,
     pub(crate) grant: GrantSpec,
     pub(crate) settings: Vec<(String, String)>,
+    pub(crate) expires_in: Option<i64>,
 }
 
 impl Plan {
@@ -128,6 +129,12 @@ impl Plan {
         self
     }
 
+    /// All keys expire so many microseconds after the start.
+    pub(crate) fn expiring(mut self, after: i64) -> Self {
+        self.expires_in = Some(after);
+        self
+    }
+
     pub(crate) fn set(mut self, key: &str, value: &str) -> Self {
         self.settings.push((format!("CHANCERY__{}", key.replace('.', "__").to_uppercase()), value.to_owned()));
         self
@@ -136,12 +143,12 @@ impl Plan {
     pub(crate) async fn start(self) -> Rig {
         let running = crate::start::start(&self.settings).await;
         let app = Arc::clone(&running.app);
-        let snapshot = self.snapshot(app.registry.snapshot().revision);
+        let snapshot = self.snapshot(app.registry.snapshot().revision, app.clock.now());
         app.registry.replace(snapshot);
         Rig { address: running.address, app, running }
     }
 
-    fn snapshot(&self, revision: i64) -> Snapshot {
+    fn snapshot(&self, revision: i64, now: i64) -> Snapshot {
         let mut snapshot = Snapshot { revision, ..Snapshot::default() };
         for (tenant, callers) in [("acme", vec![("p1", P1), ("p2", P2)]), ("globex", vec![("g1", G1)])] {
             let mut world = TenantWorld {
@@ -166,7 +173,7 @@ impl Plan {
                     key_id: format!("key-{name}"),
                     hash,
                     principal: Arc::clone(&principal),
-                    expires_at: None,
+                    expires_at: self.expires_in.map(|after| now + after),
                     cancelled: CancellationToken::new(),
                 };
                 snapshot.keys.insert(hash, Arc::new(credential));

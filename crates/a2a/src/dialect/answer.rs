@@ -125,7 +125,12 @@ pub fn decode_event(
         return http_json::read_error(&result, OperationKind::SubscribeToTask).map(Err).ok_or(BadAnswer::Empty);
     }
     let body = translate(dialect, OperationKind::SendStreamingMessage, result)?;
-    Ok(Ok(Event { body, origin: dialect.version() }))
+    let event = Event { body, origin: dialect.version() };
+    // Whose task an event is about must never be a guess.
+    if event.payload().is_some_and(|(name, _)| name != "message") && event.task_id().is_none() {
+        return Err(BadAnswer::Shape { member: "taskId", problem: "is missing" });
+    }
+    Ok(Ok(event))
 }
 
 /// The document; some agents put a record separator in front.

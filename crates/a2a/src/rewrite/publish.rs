@@ -29,7 +29,12 @@ pub fn publish(source: &Object, gateway: &Gateway) -> Result<Object, Vec<Problem
     card.insert("description", description.clone());
     copy(&source, "version", &mut card);
     add_interfaces(gateway, &mut card);
-    copy(&source, "provider", &mut card);
+    if let Some(Json::Object(provider)) = source.get("provider") {
+        let mut provider = provider.clone();
+        let shown = |url: &Json| url.as_str().is_some_and(|url| is_public(url, &hidden_hosts));
+        provider.retain(|member, value| member != "url" || shown(value));
+        card.insert("provider", provider);
+    }
     for member in ["documentationUrl", "iconUrl"] {
         let shown = source.str(member).is_some_and(|url| is_public(url, &hidden_hosts));
         if shown {
@@ -142,8 +147,11 @@ fn complete(skill: &mut Object) {
 
 /// Whether a link means something to a reader of the gateway's card and does not name the agent's host.
 fn is_public(url: &str, hidden_hosts: &[String]) -> bool {
+    const PICTURES: [&str; 4] = ["data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;"];
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
     let has_credentials = authority(url).is_some_and(|authority| authority.contains('@'));
-    url.starts_with("data:") || (!has_credentials && host(url).is_some_and(|host| !hidden_hosts.contains(&host)))
+    PICTURES.iter().any(|picture| url.starts_with(picture))
+        || (is_web && !has_credentials && host(url).is_some_and(|host| !hidden_hosts.contains(&host)))
 }
 
 /// What stands between `//` and the path of an absolute URL.

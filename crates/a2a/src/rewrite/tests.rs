@@ -107,13 +107,21 @@ fn links_to_the_agents_host_are_left_out_and_others_kept() {
         );
         publish(&object(&card), &gateway()).expect("publishable")
     };
-    for hidden in ["http://up.internal/docs", "https://UP.INTERNAL.:1/", "/docs", "https://u:p@else.test/", "//x/y"] {
+    for hidden in ["http://up.internal/docs", "https://UP.INTERNAL.:1/", "/docs", "https://u:p@else.test/", "//x/y"]
+        .into_iter()
+        .chain(["data:text/html,<b>", "data:image/svg+xml;base64,AA==", "javascript://x.test/%0aalert(1)"])
+    {
         assert_eq!(card(hidden).str("documentationUrl"), None, "{hidden}");
     }
-    for kept in ["https://docs.test/a", "https://[::1]:8/x", "data:text/plain,x"] {
+    for kept in ["https://docs.test/a", "https://[::1]:8/x", "data:image/png;base64,AA=="] {
         assert_eq!(card(kept).str("documentationUrl"), Some(kept));
     }
-    assert!(card("/").contains("provider"));
+    assert_eq!(card("/").get("provider").and_then(|provider| provider.get("url")), Some(&Json::from("https://o.test")));
+    let inside = object(
+        r#"{"name":"a","version":"1","url":"http://10.0.0.7/","provider":{"organization":"o","url":"http://10.0.0.7/"}}"#,
+    );
+    let card = publish(&inside, &gateway()).expect("publishable");
+    assert_eq!(card.get("provider"), Some(&Json::from([("organization", "o")])));
 }
 
 #[test]

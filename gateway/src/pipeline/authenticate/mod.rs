@@ -45,6 +45,12 @@ impl Identity {
         &self.credential.key_id
     }
 
+    /// When the credential stops working by itself.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<Micros> {
+        self.credential.expires_at
+    }
+
     /// The tokens whose cancellation ends what was begun under this identity.
     #[must_use]
     pub fn revocations(&self) -> [CancellationToken; 2] {
