@@ -19,7 +19,7 @@ use crate::audit::{self, Audit, Shipper, Sink};
 use crate::clock::Clock;
 use crate::config::{OnFull, Settings};
 use crate::discovery::Discovery;
-use crate::listener::{Acceptor, dispatch};
+use crate::listener::{Acceptor, dispatch, refusal};
 use crate::pipeline;
 use crate::pipeline::owner::PageKey;
 use crate::registry::Registry;
@@ -207,14 +207,14 @@ impl Bound {
 fn spawn_public(app: &Arc<App>, socket: TcpListener) {
     let shared = Arc::clone(app);
     let answer = move |peer, request| dispatch::public(Arc::clone(&shared), peer, request);
-    app.tasks.spawn("public listener", acceptor(app, "public").run(socket, answer));
+    app.tasks.spawn("public listener", acceptor(app, "public").run(socket, refusal::public(app), answer));
 }
 
 fn spawn_admin(app: &Arc<App>, socket: TcpListener) {
     let shared = Arc::clone(app);
     let router = crate::admin::router(app);
     let answer = move |peer, request| dispatch::admin(Arc::clone(&shared), router.clone(), peer, request);
-    app.tasks.spawn("admin listener", acceptor(app, "admin").run(socket, answer));
+    app.tasks.spawn("admin listener", acceptor(app, "admin").run(socket, refusal::admin(app), answer));
 }
 
 fn acceptor(app: &App, name: &'static str) -> Acceptor {

@@ -1,13 +1,16 @@
 //! The accept loops: connections in, requests out to [`dispatch`], within the limits of a connection.
 //!
 //! Takes a bound socket and a function from request to response. HTTP/1.1 and HTTP/2 with prior knowledge; no upgrades.
-//! Refuses connections beyond the limit by closing them. When the process stops: accepts no more, tells every
-//! connection to finish (`connection: close`, GOAWAY), and leaves waiting for them to whoever drains the tasks. Never
-//! looks at a request.
+//! Refuses connections beyond the limit by closing them, and requests whose end two readers may see at different
+//! places ([`framing`]). When the process stops: accepts no more, tells every connection to finish (`connection:
+//! close`, GOAWAY), and leaves waiting for them to whoever drains the tasks. Never looks at a request.
 
 pub mod dispatch;
 pub mod forwarded;
+mod framing;
+mod guarded;
 pub mod health;
+pub mod refusal;
 mod stall;
 
 use std::convert::Infallible;
@@ -27,6 +30,7 @@ use prometheus::IntGauge;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use self::refusal::{Refusal, Refuse};
 use crate::config::ConnectionLimits;
 use crate::tasks::{StreamTasks, Tasks};
 use crate::telemetry::Metrics;
@@ -45,9 +49,10 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    /// Accepts until the process stops.
-    pub async fn run<A, F, B>(self, socket: TcpListener, answer: A)
+    /// Accepts until the process stops. `refuse` answers what no request can be made of, `answer` the requests.
+    pub async fn run<A, F, B, R>(self, socket: TcpListener, refuse: R, answer: A)
     where
+        R: Fn(SocketAddr) -> Refuse,
         A: Fn(SocketAddr, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
         B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -62,7 +67,8 @@ impl Acceptor {
             };
             match (accepted, Arc::clone(&room).try_acquire_owned()) {
                 (Ok((stream, peer)), Ok(place)) => {
-                    let work = self.clone().connection(stream, peer, answer.clone(), place);
+                    let from = Caller { peer, refuse: refuse(peer), place };
+                    let work = self.clone().connection(stream, from, answer.clone());
                     self.tasks.spawn("connection", work);
                 }
                 (Ok(_), Err(_)) => {
@@ -77,13 +83,14 @@ impl Acceptor {
         }
     }
 
-    async fn connection<A, F, B>(self, stream: TcpStream, peer: SocketAddr, answer: A, place: OwnedSemaphorePermit)
+    async fn connection<A, F, B>(self, stream: TcpStream, caller: Caller, answer: A)
     where
         A: Fn(SocketAddr, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        let Caller { peer, refuse, place } = caller;
         let _open = Open::new(self.metrics.connections.with_label_values(&[self.name]), place);
         // Events are small and must leave at once.
         let _ = stream.set_nodelay(true);
@@ -94,7 +101,8 @@ impl Acceptor {
             let response = answer(peer, request);
             async move { Ok::<_, Infallible>(response.await) }
         });
-        let io = TokioIo::new(stall::Stalling::new(stream, WRITE_PATIENCE));
+        let guarded = guarded::Guarded::new(stream, Arc::clone(&refuse));
+        let io = TokioIo::new(stall::Stalling::new(guarded, WRITE_PATIENCE));
         let builder = self.builder();
         let mut connection = std::pin::pin!(builder.serve_connection(io, service));
         let stopping = self.tasks.stopping();
@@ -105,6 +113,9 @@ impl Acceptor {
             tokio::select! {
                 ended = connection.as_mut() => {
                     if let Err(error) = ended {
+                        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+                            let _answered_by_hyper = refuse(Refusal::Syntax);
+                        }
                         tracing::debug!(listener = self.name, %error, "a connection ended early");
                     }
                     return;
@@ -146,6 +157,13 @@ impl Acceptor {
             .keep_alive_timeout(H2_PING);
         builder
     }
+}
+
+/// Who is at the other end of a connection.
+struct Caller {
+    peer: SocketAddr,
+    refuse: Refuse,
+    place: OwnedSemaphorePermit,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

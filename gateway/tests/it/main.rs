@@ -31,6 +31,7 @@ mod rig;
 mod route;
 mod seal;
 mod serve;
+mod smuggle;
 mod start;
 mod stream;
 mod task;
