@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::dialect::{RequestFacts, TargetError, Voice, Wire, target};
+use a2a::dialect::{R3Bytes, RequestFacts, TargetError, Voice, Wire, target};
 use a2a::{Answer, Call, Dialect, Envelope, Event, Fault, FaultKind, OperationKind, Target, Version, sse};
 use bytes::Bytes;
 use futures_util::stream;
@@ -153,6 +153,7 @@ fn facts(head: &Parts) -> RequestFacts<'_> {
         versions: head.headers.get_all("a2a-version").iter().filter_map(|value| value.to_str().ok()).collect(),
         query: head.uri.query(),
         content_type: head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()),
+        user_agent: head.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()),
     }
 }
 
@@ -202,7 +203,8 @@ fn document(document: &Json) -> Response<Body> {
 
 /// A path or verb that no operation has: nobody knows the caller's dialect, so it is told in HTTP+JSON.
 fn not_here(error: TargetError) -> Response<Body> {
-    let voice = Voice { dialect: Dialect::R1, rpc_id: Json::Null, streaming: false, enveloped: false };
+    let (dialect, r3_bytes) = (Dialect::R1, R3Bytes::Single);
+    let voice = Voice { dialect, rpc_id: Json::Null, streaming: false, enveloped: false, r3_bytes };
     let (kind, allow) = match error {
         TargetError::NotFound => (FaultKind::PathNotFound, None),
         TargetError::MethodNotAllowed { allow } => (FaultKind::MethodNotAllowed, Some(allow)),

@@ -212,7 +212,8 @@ impl Agent {
         let status = response.status().as_u16();
         let content_type = content_type(&response).map(str::to_owned);
         let body = read_body(response.into_body(), self.limits.answer).await?;
-        let received = Received { status, content_type: content_type.as_deref(), body: &body };
+        let r3_bytes = self.chosen.address.r3_bytes;
+        let received = Received { status, content_type: content_type.as_deref(), body: &body, r3_bytes };
         Ok(decode_answer(self.chosen.dialect, kind, rpc_id, received, &self.limits.json)?)
     }
 }

@@ -3,7 +3,7 @@
 //! The agent's order decides the binding; within a binding 1.0 goes before 0.3 (A2A 1.0 §5.2, as the official clients
 //! do). A dialect that the user names is taken or refused, never replaced.
 
-use a2a::dialect::{AgentAddress, Colon, PathBody};
+use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes};
 use a2a::rewrite::{Interface, interfaces};
 use a2a::{Binding, Dialect, Version};
 use json::Object;
@@ -65,8 +65,13 @@ fn callable(interface: &Interface, card_url: &Url, wanted: Option<Dialect>) -> O
         // Paths are appended; JSON-RPC goes to the very URL, slash and all.
         base.truncate(base.trim_end_matches('/').len());
     }
-    let address =
-        AgentAddress { base, tenant: interface.tenant.clone(), colon: Colon::Literal, path_body: PathBody::Envelope };
+    let address = AgentAddress {
+        base,
+        tenant: interface.tenant.clone(),
+        colon: Colon::Literal,
+        path_body: PathBody::Envelope,
+        r3_bytes: R3Bytes::Auto,
+    };
     Some(Chosen { dialect, address })
 }
 

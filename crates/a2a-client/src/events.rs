@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use a2a::dialect::decode_event;
+use a2a::dialect::{R3Bytes, decode_event};
 use a2a::sse::{Frame, Parser};
 use a2a::{Answer, Dialect, Event};
 use http_body_util::BodyExt as _;
@@ -75,7 +75,8 @@ impl Events {
     }
 
     fn decode(&self, name: Option<&str>, data: &str) -> Result<Event, CallError> {
-        let event = decode_event(self.dialect, &self.rpc_id, data.as_bytes(), name, &self.limits.json)?;
+        let event =
+            decode_event((self.dialect, R3Bytes::Auto), &self.rpc_id, data.as_bytes(), name, &self.limits.json)?;
         event.map_err(CallError::Agent)
     }
 

@@ -235,6 +235,29 @@ impl FaultKind {
         Self::ALL.into_iter().find(|kind| kind.row().owner == Owner::A2a && kind.row().reason == reason)
     }
 
+    /// The error's name, as HTTP+JSON of 0.3 tells it: the reason in camel case.
+    pub(crate) fn error_name(self) -> String {
+        if self == Self::Parse {
+            return "JSONParseError".to_owned();
+        }
+        let reason = self.row().reason;
+        let mut name = String::with_capacity(reason.len().saturating_add(5));
+        for word in reason.strip_suffix("_ERROR").unwrap_or(reason).split('_') {
+            name.extend(word.chars().take(1));
+            name.extend(word.chars().skip(1).map(|letter| letter.to_ascii_lowercase()));
+        }
+        name.push_str("Error");
+        name
+    }
+
+    /// What an agent's error name means, if A2A defines it.
+    pub(crate) fn from_error_name(name: &str) -> Option<Self> {
+        if name == "AuthenticatedExtendedCardNotConfiguredError" {
+            return Some(Self::ExtendedCardNotConfigured);
+        }
+        Self::ALL.into_iter().find(|kind| kind.row().owner == Owner::A2a && kind.error_name() == name)
+    }
+
     #[rustfmt::skip]
     const fn row(self) -> Row {
         use Owner::{A2a, Own};
@@ -407,6 +430,22 @@ mod tests {
             let own = kind.domain("gw.test") == "gw.test";
             assert!(!own || (-32049..=-32040).contains(&code) || code == -32600, "{kind:?} takes {code}");
         }
+    }
+
+    #[test]
+    fn errors_have_the_names_of_the_sdks() {
+        let rows = [
+            (FaultKind::TaskNotFound, "TaskNotFoundError"),
+            (FaultKind::ExtendedCardNotConfigured, "ExtendedAgentCardNotConfiguredError"),
+            (FaultKind::Internal, "InternalError"),
+            (FaultKind::InvalidParams, "InvalidParamsError"),
+            (FaultKind::Parse, "JSONParseError"),
+        ];
+        for (kind, name) in rows {
+            assert_eq!((kind.error_name().as_str(), FaultKind::from_error_name(name)), (name, Some(kind)));
+        }
+        assert_eq!(FaultKind::RateLimited.error_name(), "RateLimitedError");
+        assert_eq!(FaultKind::from_error_name("RateLimitedError"), None);
     }
 
     #[test]

@@ -14,8 +14,8 @@ use std::{
 use a2a::{
     Call, Dialect, Envelope, OperationKind,
     dialect::{
-        AgentAddress, BadAnswer, Colon, Minted, PathBody, Received, RequestFacts, SubscribeVerb, VersionMode, Voice,
-        decode_answer, decode_event, encode_call, target,
+        AgentAddress, BadAnswer, Colon, Minted, PathBody, R3Bytes, Received, RequestFacts, SubscribeVerb, VersionMode,
+        Voice, decode_answer, decode_event, encode_call, target,
     },
 };
 use json::{Json, Limits, Object};
@@ -64,6 +64,7 @@ fn request(name: &str, vector: &Json) {
         versions: asked.get("version").and_then(Json::as_str).into_iter().collect(),
         query,
         content_type: asked.get("content_type").and_then(Json::as_str),
+        user_agent: asked.get("user_agent").and_then(Json::as_str),
     };
     let body = match (asked.get("body"), asked.get("body_text")) {
         (Some(body), _) => json::write(body),
@@ -112,10 +113,11 @@ fn upstream(name: &str, vector: &Json, call: &Call) {
     for (dialect, expected) in vector.get("upstream").and_then(Json::as_object).into_iter().flat_map(Object::iter) {
         let setting = |key: &str| expected.get(key).and_then(Json::as_str);
         let address = AgentAddress {
-            base: "http://up.test/agent".to_owned(),
+            base: setting("base").unwrap_or("http://up.test/agent").to_owned(),
             tenant: setting("tenant").map(str::to_owned),
             colon: if setting("colon") == Some("literal") { Colon::Literal } else { Colon::Percent },
             path_body: if setting("path_body") == Some("bare") { PathBody::Bare } else { PathBody::Envelope },
+            r3_bytes: bytes_of(expected),
         };
         let dialect = Dialect::from_name(dialect).unwrap();
         match encode_call(dialect, call, &address, MINTED, SubscribeVerb::Post) {
@@ -150,7 +152,7 @@ fn received(name: &str, vector: &Json) {
     let limits = Limits::default();
     if sent.get("event").is_some() {
         let name_of_event = sent.get("event").and_then(Json::as_str).filter(|name| !name.is_empty());
-        let outcome = decode_event(dialect, "rpc-1", &body, name_of_event, &limits);
+        let outcome = decode_event((dialect, bytes_of(sent)), "rpc-1", &body, name_of_event, &limits);
         let outcome = outcome.map(|inner| inner.map(|event| (event.body.clone(), Said::Event(event))));
         return judge(name, vector, kind, outcome);
     }
@@ -159,6 +161,7 @@ fn received(name: &str, vector: &Json) {
         status: u16::try_from(status).unwrap(),
         content_type: Some(sent.get("content_type").and_then(Json::as_str).unwrap_or("application/json")),
         body: &body,
+        r3_bytes: bytes_of(sent),
     };
     let outcome = decode_answer(dialect, kind, "rpc-1", received, &limits);
     judge(name, vector, kind, outcome.map(|inner| inner.map(|answer| (answer.body.clone(), Said::Answer(answer)))));
@@ -188,7 +191,9 @@ fn judge(name: &str, vector: &Json, kind: OperationKind, outcome: Result<Result<
     };
     for (dialect, expected) in vector.get("voices").and_then(Json::as_object).into_iter().flat_map(Object::iter) {
         let dialect = Dialect::from_name(dialect).unwrap();
-        let voice = Voice { dialect, rpc_id: Json::from("c1"), streaming: kind.is_streaming(), enveloped: true };
+        let r3_bytes = bytes_of(vector);
+        let voice =
+            Voice { dialect, rpc_id: Json::from("c1"), streaming: kind.is_streaming(), enveloped: true, r3_bytes };
         let body = match &said {
             Said::Answer(answer) => parse(&voice.answer(kind, answer.clone()).body),
             Said::Event(event) => data_of(name, &voice.event(event.clone())),
@@ -214,6 +219,14 @@ fn data_of(name: &str, frame: &[u8]) -> Json {
     assert!(frame.ends_with("\n\n"), "{name}: {frame:?}");
     let data = frame.lines().find_map(|line| line.strip_prefix("data:")).unwrap();
     parse(data.trim_start().as_bytes())
+}
+
+fn bytes_of(json: &Json) -> R3Bytes {
+    match json.get("r3_bytes").and_then(Json::as_str) {
+        Some("double") => R3Bytes::Double,
+        Some("single") => R3Bytes::Single,
+        _ => R3Bytes::Auto,
+    }
 }
 
 fn text<'a>(json: &'a Json, key: &str) -> &'a str {

@@ -46,6 +46,7 @@ pub fn gateway(card_url: &str) -> Gateway {
             (Binding::JsonRpc, Version::V10),
             (Binding::HttpJson, Version::V10),
             (Binding::JsonRpc, Version::V03),
+            (Binding::HttpJson, Version::V03),
         ],
         security: vec![
             Scheme { name: "bearer".into(), scope: scope(), kind: SchemeKind::Bearer { format: None } },

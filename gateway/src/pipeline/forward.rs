@@ -97,8 +97,22 @@ pub struct Way<'a> {
 /// [`ForwardError`]
 pub async fn send(call: &Call, slot: &mut Slot, way: Way<'_>) -> Result<Reply, ForwardError> {
     refuse_push(call)?;
+    let mut first = None;
+    for interface in &way.permit.card().upstream.interfaces {
+        match through(call, interface, slot, way).await {
+            // The next interface stands in only where this one has had no byte of the call.
+            Err(error @ (ForwardError::Unreachable(_) | ForwardError::Unsupported(_))) => {
+                first.get_or_insert(error);
+            }
+            done => return done,
+        }
+    }
+    Err(first.unwrap_or(ForwardError::CardSettings))
+}
+
+/// Sends `call` to one interface of the agent.
+async fn through(call: &Call, interface: &Interface, slot: &mut Slot, way: Way<'_>) -> Result<Reply, ForwardError> {
     let card = way.permit.card();
-    let interface = card.upstream.interfaces.first().ok_or(ForwardError::CardSettings)?;
     let learned = way.upstream.subscribe_verb(&card.id);
     let first = ask(call, interface, learned, slot, way).await;
     if call.kind != OperationKind::SubscribeToTask || learned == SubscribeVerb::Get {
@@ -162,7 +176,8 @@ async fn ask(
     let most = card.limits.response_bytes.unwrap_or(way.limits.body.response_bytes);
     let bytes = receive::whole(&mut body, most, deadline, slot).await.map_err(received)?;
     let content_type = receive::content_type(&parts.headers);
-    let received = Received { status: parts.status.as_u16(), content_type, body: &bytes };
+    let r3_bytes = interface.address.r3_bytes;
+    let received = Received { status: parts.status.as_u16(), content_type, body: &bytes, r3_bytes };
     Ok(match decode_answer(interface.dialect, call.kind, &rpc_id, received, &json)? {
         Ok(answer) => Reply::Answer(answer, bytes.len()),
         Err(fault) => Reply::Fault(receive::tidy(fault, &interface.address.base), bytes.len()),

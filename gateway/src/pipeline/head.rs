@@ -137,6 +137,7 @@ impl Head {
             versions: self.version.iter().map(text).collect(),
             query: self.query.as_deref(),
             content_type: self.content_type.as_ref().map(text),
+            user_agent: self.user_agent.as_deref(),
         }
     }
 }

@@ -56,7 +56,8 @@ pub struct Upstream {
     /// One entry a URL, preferred first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interfaces: Option<Vec<Interface>>,
-    /// The one dialect to speak, whatever the interfaces say: `v10_jsonrpc`, `v10_http_json`, `v03_jsonrpc`, `path_rpc`.
+    /// The one dialect to speak, whatever the interfaces say: `v10_jsonrpc`, `v10_http_json`, `v03_jsonrpc`,
+    /// `v03_http_json`, `path_rpc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialect: Option<String>,
     /// How `:` is written towards the agent.
@@ -68,6 +69,9 @@ pub struct Upstream {
     /// What `path_rpc` puts in the body: `envelope` or `bare`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_body: Option<PathBody>,
+    /// How the agent puts files into `v03_http_json`: `auto`, `single`, `double`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r3_bytes: Option<R3Bytes>,
     /// Whether tenant, correlation and trace headers are stamped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp_headers: Option<bool>,
@@ -193,6 +197,15 @@ choices! {
         Envelope = "envelope",
         /// The parameters alone.
         Bare = "bare",
+    }
+    /// How an agent puts files into `v03_http_json`.
+    R3Bytes {
+        /// Nobody said: bytes are relayed as they come, and written once encoded.
+        Auto = "auto",
+        /// Base64 of the file.
+        Single = "single",
+        /// Base64 of the base64, as agents of the Python SDK do.
+        Double = "double",
     }
 }
 

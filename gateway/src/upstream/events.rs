@@ -5,7 +5,7 @@
 
 use crate::registry::Interface;
 use crate::upstream::receive::tidy;
-use a2a::dialect::{BadAnswer, decode_event};
+use a2a::dialect::{BadAnswer, R3Bytes, decode_event};
 use a2a::sse::{self, Frame, SseError};
 use a2a::{Dialect, Event, Fault};
 use http_body_util::BodyExt as _;
@@ -47,7 +47,7 @@ pub struct Events {
     parser: sse::Parser,
     waiting: VecDeque<Frame>,
     seen: Option<Result<Happened, EventsError>>,
-    dialect: Dialect,
+    from: (Dialect, R3Bytes),
     base: String,
     rpc_id: String,
     json: json::Limits,
@@ -62,8 +62,8 @@ impl Events {
         json: json::Limits,
     ) -> Self {
         let parser = sse::Parser::new(sse::Limits { event: event_bytes, line: event_bytes });
-        let (dialect, base) = (from.dialect, from.address.base.clone());
-        Self { body, parser, waiting: VecDeque::new(), seen: None, dialect, base, rpc_id, json }
+        let (base, from) = (from.address.base.clone(), (from.dialect, from.address.r3_bytes));
+        Self { body, parser, waiting: VecDeque::new(), seen: None, from, base, rpc_id, json }
     }
 
     /// Waits for the next thing to happen. Nothing is lost when the future is dropped.
@@ -115,7 +115,7 @@ impl Events {
 
     fn decode(&self, frame: Frame) -> Result<Happened, EventsError> {
         let Frame::Event { name, data } = frame else { return Ok(Happened::Alive) };
-        let decoded = decode_event(self.dialect, &self.rpc_id, data.as_bytes(), name.as_deref(), &self.json)?;
+        let decoded = decode_event(self.from, &self.rpc_id, data.as_bytes(), name.as_deref(), &self.json)?;
         Ok(match decoded {
             Ok(event) => Happened::Event(event, data.len()),
             Err(fault) => Happened::Fault(tidy(fault, &self.base), data.len()),

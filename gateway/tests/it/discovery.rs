@@ -84,7 +84,10 @@ async fn card_promises_what_is_served_and_nothing_else() {
         })
         .collect();
     let url = "https://gw.test/a2a/acme/echo";
-    assert_eq!(interfaces, [(url, "JSONRPC", "1.0"), (url, "HTTP+JSON", "1.0"), (url, "JSONRPC", "0.3")]);
+    let served = [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("HTTP+JSON", "0.3")];
+    assert_eq!(interfaces, served.map(|(binding, version)| (url, binding, version)));
+    let old = ["JSONRPC", "HTTP+JSON"].map(|transport| json!({"url": url, "transport": transport}));
+    assert_eq!(card["additionalInterfaces"], json!(old));
     assert_eq!((&card["url"], &card["preferredTransport"]), (&json!(url), &json!("JSONRPC")));
     assert_ne!(card["capabilities"]["pushNotifications"], true);
     let schemes = card["securitySchemes"].as_object().unwrap();

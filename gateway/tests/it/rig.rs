@@ -4,7 +4,7 @@
 //! that a test can shape a card or a grant in one line.
 
 use crate::wire::{Ask, Heard, Live, exchange};
-use a2a::dialect::{AgentAddress, Colon, PathBody, VersionMode};
+use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, VersionMode};
 use a2a::{Dialect, OperationKind};
 use chancery::app::App;
 use chancery::registry::{
@@ -45,6 +45,9 @@ pub(crate) struct CardSpec {
     pub(crate) policies: Vec<Arc<Pipeline>>,
     pub(crate) limits: CardLimits,
     pub(crate) extended: bool,
+    pub(crate) r3_bytes: R3Bytes,
+    /// Further interfaces of the same agent.
+    pub(crate) also: Vec<(String, Dialect)>,
 }
 
 impl CardSpec {
@@ -62,6 +65,8 @@ impl CardSpec {
             policies: Vec::new(),
             limits: CardLimits::default(),
             extended: false,
+            r3_bytes: R3Bytes::Auto,
+            also: Vec::new(),
         }
     }
 
@@ -204,6 +209,22 @@ impl Plan {
     }
 }
 
+fn interfaces(spec: &CardSpec) -> Vec<Interface> {
+    let first = (spec.agent.clone(), spec.dialect);
+    let all = std::iter::once(&first).chain(&spec.also);
+    all.map(|(base, dialect)| Interface {
+        dialect: *dialect,
+        address: AgentAddress {
+            base: base.clone(),
+            tenant: spec.upstream_tenant.clone(),
+            colon: spec.colon,
+            path_body: PathBody::Envelope,
+            r3_bytes: spec.r3_bytes,
+        },
+    })
+    .collect()
+}
+
 fn card(tenant: &str, name: &str, spec: &CardSpec) -> Card {
     Card {
         id: format!("card-{tenant}-{name}"),
@@ -214,15 +235,7 @@ fn card(tenant: &str, name: &str, spec: &CardSpec) -> Card {
         direction: spec.direction,
         visibility: Visibility::Public,
         upstream: Upstream {
-            interfaces: vec![Interface {
-                dialect: spec.dialect,
-                address: AgentAddress {
-                    base: spec.agent.clone(),
-                    tenant: spec.upstream_tenant.clone(),
-                    colon: spec.colon,
-                    path_body: PathBody::Envelope,
-                },
-            }],
+            interfaces: interfaces(spec),
             credential: UpstreamCredential::Bearer(UPSTREAM_SECRET.into()),
             stamp_headers: true,
             fingerprint: [0; 32],

@@ -5,7 +5,7 @@ use json::{Json, Limits, Object};
 
 use crate::{
     Answer, Dialect, Event, Fault, FaultKind, OperationKind, Version,
-    dialect::{detect, http_json, jsonrpc, v03, v10},
+    dialect::{R3Bytes, detect, http_json, http_json_v03, jsonrpc, proto_v03, v03, v10},
     shape::Flaw,
 };
 
@@ -18,6 +18,8 @@ pub struct Received<'a> {
     pub content_type: Option<&'a str>,
     /// The whole body.
     pub body: &'a [u8],
+    /// How the agent puts files into HTTP+JSON of 0.3.
+    pub r3_bytes: R3Bytes,
 }
 
 /// Why an agent's answer is none. No variant holds content.
@@ -88,9 +90,10 @@ pub fn decode_answer(
         Ok(result) => result,
         Err(fault) => return Ok(Err(fault)),
     };
+    let translate = |result| translate((dialect, received.r3_bytes), kind, result);
     let body = match kind {
         OperationKind::DeletePushConfig => Object::new().into(),
-        OperationKind::GetTask | OperationKind::CancelTask => translate(dialect, kind, unwrap_task(result))?,
+        OperationKind::GetTask | OperationKind::CancelTask => translate(unwrap_task(result))?,
         OperationKind::SendMessage
         | OperationKind::SendStreamingMessage
         | OperationKind::ListTasks
@@ -98,33 +101,41 @@ pub fn decode_answer(
         | OperationKind::CreatePushConfig
         | OperationKind::GetPushConfig
         | OperationKind::ListPushConfigs
-        | OperationKind::GetExtendedCard => translate(dialect, kind, result)?,
+        | OperationKind::GetExtendedCard => translate(result)?,
     };
     let answer = Answer { body, origin: dialect.version() };
     check(kind, &answer)?;
     Ok(Ok(answer))
 }
 
-/// Reads one event of a stream: the joined `data:` lines and the `event:` name.
+/// Reads one event of a stream: the joined `data:` lines and the `event:` name. `from` is what the agent speaks, and how
+/// it puts files into HTTP+JSON of 0.3.
 ///
 /// # Errors
 /// [`BadAnswer`] when it is no A2A event; the agent's own errors are the inner [`Fault`].
 pub fn decode_event(
-    dialect: Dialect,
+    from: (Dialect, R3Bytes),
     rpc_id: &str,
     data: &[u8],
     event_name: Option<&str>,
     limits: &Limits,
 ) -> Result<Result<Event, Fault>, BadAnswer> {
+    let (dialect, _) = from;
     let document = read(data, limits)?;
     let result = match open(dialect, OperationKind::SubscribeToTask, rpc_id, document)? {
         Ok(result) => result,
         Err(fault) => return Ok(Err(fault)),
     };
     if event_name == Some("error") {
-        return http_json::read_error(&result, OperationKind::SubscribeToTask).map(Err).ok_or(BadAnswer::Empty);
+        let fault = match dialect {
+            Dialect::R3 => http_json_v03::read_error(&result, OperationKind::SubscribeToTask, Some(500)),
+            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::PathRpc => {
+                http_json::read_error(&result, OperationKind::SubscribeToTask)
+            }
+        };
+        return fault.map(Err).ok_or(BadAnswer::Empty);
     }
-    let body = translate(dialect, OperationKind::SendStreamingMessage, result)?;
+    let body = translate(from, OperationKind::SendStreamingMessage, result)?;
     let event = Event { body, origin: dialect.version() };
     // Whose task an event is about must never be a guess.
     if event.payload().is_some_and(|(name, _)| name != "message") && event.task_id().is_none() {
@@ -145,6 +156,10 @@ fn open(dialect: Dialect, kind: OperationKind, rpc_id: &str, document: Json) -> 
         Dialect::PathRpc if ["result", "error", "jsonrpc"].iter().any(|key| document.get(key).is_some()) => {
             open_rpc(dialect, rpc_id, document)
         }
+        Dialect::R3 if http_json_v03::is_error(&document) || document.get("error").is_some() => {
+            Ok(Err(http_json_v03::read_error(&document, kind, Some(500)).ok_or(BadAnswer::Empty)?))
+        }
+        Dialect::R3 => Ok(Ok(document)),
         Dialect::R1 | Dialect::PathRpc => {
             match document.get("error").and_then(|_| http_json::read_error(&document, kind)) {
                 Some(fault) => Ok(Err(fault)),
@@ -192,6 +207,9 @@ fn failed(
     if detect::essence(content_type) == "application/problem+json" {
         return http_json::read_problem(kind, received.status, &document).ok_or(no_error);
     }
+    if dialect == Dialect::R3 {
+        return http_json_v03::read_error(&document, kind, Some(received.status)).ok_or(no_error);
+    }
     if dialect != Dialect::R1
         && document.get("error").is_some()
         && let Ok(Err(fault)) = open_rpc(dialect, rpc_id, document.clone())
@@ -212,8 +230,9 @@ fn unwrap_task(result: Json) -> Json {
     }
 }
 
-fn translate(dialect: Dialect, kind: OperationKind, result: Json) -> Result<Json, BadAnswer> {
+fn translate((dialect, r3_bytes): (Dialect, R3Bytes), kind: OperationKind, result: Json) -> Result<Json, BadAnswer> {
     Ok(match dialect.version() {
+        Version::V03 if dialect == Dialect::R3 => proto_v03::read_result(kind, result, r3_bytes)?,
         Version::V03 => v03::read_result(kind, result)?,
         Version::V10 => v10::read_result(kind, result)?,
     })

@@ -3,7 +3,10 @@
 //! Path and body decide the parser, the header only confirms. Takes what stands in the head of the request; never
 //! reads a body.
 
-use crate::{Dialect, Fault, FaultKind, OperationKind, Target, Version, dialect::query};
+use crate::{
+    Dialect, Fault, FaultKind, OperationKind, Target, Version,
+    dialect::{R3Bytes, query},
+};
 
 /// What the head of a request says, as far as dialects care.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +17,8 @@ pub struct RequestFacts<'a> {
     pub query: Option<&'a str>,
     /// The `Content-Type` header.
     pub content_type: Option<&'a str>,
+    /// The `User-Agent` header: one SDK writes files twice encoded.
+    pub user_agent: Option<&'a str>,
 }
 
 /// What a v1.0 request without a version header is.
@@ -74,9 +79,16 @@ impl RequestFacts<'_> {
             {
                 Dialect::PathRpc
             }
+            (Target::Http { under_v1: true, .. }, Claim::Absent | Claim::Known(Version::V03)) => Dialect::R3,
             // `path_rpc` has no versions, so a version that is not ours comes from a client of HTTP+JSON.
             (Target::Http { .. } | Target::Card, Claim::Absent | Claim::Known(_) | Claim::Other) => Dialect::R1,
         }
+    }
+
+    /// How the caller puts files into HTTP+JSON of 0.3, as far as the head shows it (protocol 8 #4).
+    pub(crate) fn r3_bytes(&self) -> R3Bytes {
+        let python = self.user_agent.is_some_and(|agent| agent.starts_with("python-httpx/"));
+        if python { R3Bytes::Double } else { R3Bytes::Single }
     }
 
     fn says_a2a_json(&self) -> bool {
@@ -170,19 +182,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_that_is_not_ours_is_refused_in_the_voice_of_http_json() {
-        let target = Target::Http {
-            operation: OperationKind::GetTask,
-            task: Some("t1".to_owned()),
-            config: None,
-            under_v1: false,
-        };
-        let guess = |versions: &[&'static str]| {
+    fn path_and_version_tell_the_voice_to_refuse_in() {
+        let guess = |versions: &[&'static str], under_v1| {
+            let task = Some("t1".to_owned());
+            let target = Target::Http { operation: OperationKind::GetTask, task, config: None, under_v1 };
             RequestFacts { versions: versions.to_vec(), ..RequestFacts::default() }.guess(&target)
         };
-        assert_eq!(guess(&["9.9"]), Dialect::R1);
-        assert_eq!(guess(&["1.0"]), Dialect::R1);
-        assert_eq!(guess(&[]), Dialect::PathRpc);
-        assert_eq!(guess(&["0.3"]), Dialect::PathRpc);
+        for (version, plain, under_v1) in [
+            (None, Dialect::PathRpc, Dialect::R3),
+            (Some("0.3"), Dialect::PathRpc, Dialect::R3),
+            (Some("1.0"), Dialect::R1, Dialect::R1),
+            (Some("9.9"), Dialect::R1, Dialect::R1),
+        ] {
+            let versions: Vec<_> = version.into_iter().collect();
+            assert_eq!((guess(&versions, false), guess(&versions, true)), (plain, under_v1), "{version:?}");
+        }
     }
 }

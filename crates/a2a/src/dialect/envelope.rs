@@ -8,10 +8,10 @@ use json::{Json, Limits, Object, ReadError};
 use crate::{
     Call, Dialect, Fault, FaultKind, OperationKind, Version,
     dialect::{
-        RequestFacts, Target, VersionMode, Voice,
+        R3Bytes, RequestFacts, Target, VersionMode, Voice,
         detect::{self, Claim},
         jsonrpc::{self, Request},
-        query, v03, v10,
+        proto_v03, query, v03, v10,
     },
     shape,
 };
@@ -65,19 +65,15 @@ impl Envelope {
                 Self::rpc(body, claim, mode, voice)
             }
             Target::Http { operation, task, config, under_v1 } => {
-                if *under_v1 && claim != Claim::Known(Version::V10) {
-                    return Err(refuse(Fault::new(
-                        FaultKind::UnsupportedOperation,
-                        "HTTP+JSON of A2A 0.3 is not served here; use JSON-RPC at the agent's URL, or A2A-Version: 1.0",
-                    )));
-                }
                 let address = Address { task: task.clone(), config: config.clone() };
                 let body = if body.is_empty() || !detect::takes_body(*operation) {
                     Json::Null
                 } else {
                     read_body(facts, body, limits).map_err(refuse)?
                 };
-                let mut opened = if jsonrpc::is_envelope(&body) {
+                let mut opened = if *under_v1 && matches!(claim, Claim::Absent | Claim::Known(Version::V03)) {
+                    Self::proto_v03(*operation, body, voice)?
+                } else if jsonrpc::is_envelope(&body) {
                     Self::path_rpc(*operation, body, claim, mode, voice)?
                 } else {
                     Self::bare(*operation, body, claim, mode, voice)?
@@ -112,6 +108,9 @@ impl Envelope {
         let flat = self.kind == OperationKind::CreatePushConfig && !self.voice.enveloped && params.contains("url");
         let origin = if flat { Version::V10 } else { self.version };
         match origin {
+            Version::V03 if self.voice.dialect == Dialect::R3 => {
+                proto_v03::read_params(self.kind, &mut params, self.voice.r3_bytes)
+            }
             Version::V03 => v03::read_params(self.kind, &mut params),
             Version::V10 => v10::read_params(self.kind, &mut params),
         }
@@ -126,6 +125,9 @@ impl Envelope {
         }
         if !detect::takes_body(self.kind) && (self.query.is_some() || self.address.task.is_some()) {
             merge_query(&mut params, self.query.as_deref(), self.kind)?;
+        }
+        if self.voice.dialect == Dialect::R3 {
+            proto_v03::drop_zero_history(&mut params);
         }
         self.address.merge(&mut params, self.kind)?;
         check(self.kind, &params, origin)?;
@@ -205,6 +207,25 @@ impl Envelope {
         }
     }
 
+    /// A request at a path of v0.3's HTTP+JSON.
+    fn proto_v03(kind: OperationKind, body: Json, mut voice: Voice) -> Result<Self, Box<Refusal>> {
+        let message = matches!(kind, OperationKind::SendMessage | OperationKind::SendStreamingMessage);
+        voice.enveloped = false;
+        if writes_like_python(&body) {
+            voice.r3_bytes = R3Bytes::Double;
+        }
+        let problem = match &body {
+            Json::Object(_) if jsonrpc::is_envelope(&body) || body.get("params").is_some() => {
+                "JSON-RPC requests belong to the agent's URL, without a path"
+            }
+            Json::Object(_) => return Ok(Self::unread(kind, voice, Version::V03, body)),
+            Json::Null if !message => return Ok(Self::unread(kind, voice, Version::V03, body)),
+            Json::Null => return Err(refusal(voice, Fault::of(FaultKind::Parse))),
+            Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => "a request is an object",
+        };
+        Err(refusal(voice, Fault::new(FaultKind::InvalidRequest, problem)))
+    }
+
     fn unread(kind: OperationKind, voice: Voice, version: Version, params: Json) -> Self {
         Self { kind, voice, version, params, query: None, address: Address::default() }
     }
@@ -233,6 +254,12 @@ impl Address {
         }
         Ok(())
     }
+}
+
+/// The Python SDKs write the proto's own names (protocol 8 #4).
+fn writes_like_python(body: &Json) -> bool {
+    let message = ["request", "message"].into_iter().find_map(|name| body.get(name));
+    body.get("request").is_some() || message.is_some_and(|message| message.get("message_id").is_some())
 }
 
 fn refusal(voice: Voice, fault: Fault) -> Box<Refusal> {

@@ -71,13 +71,13 @@ pub(crate) fn encode(call: Call, address: &AgentAddress, subscribe: SubscribeVer
 }
 
 /// An id for the path, out of the parameters.
-fn take(params: &mut Object, member: &str) -> Result<String, Fault> {
+pub(crate) fn take(params: &mut Object, member: &str) -> Result<String, Fault> {
     let id = params.remove(member);
     let id = id.as_ref().and_then(Json::as_str).filter(|id| !id.is_empty() && *id != "." && *id != "..");
     id.map(escape).ok_or_else(unaddressed)
 }
 
-fn unaddressed() -> Fault {
+pub(crate) fn unaddressed() -> Fault {
     Fault::of(FaultKind::TaskNotFound)
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn read_problem(kind: OperationKind, status: u16, problem: &Json) -> 
     Some(Fault::from_agent(fault, text))
 }
 
-const fn is_about_task(kind: OperationKind) -> bool {
+pub(crate) const fn is_about_task(kind: OperationKind) -> bool {
     !matches!(
         kind,
         OperationKind::SendMessage

@@ -8,8 +8,8 @@
 //! | [`voice`] | [`crate::Answer`], [`crate::Event`], [`crate::Fault`] → the caller's wire |
 //! | [`upstream`] | [`crate::Call`] → the agent's wire |
 //! | [`answer`] | the agent's wire → [`crate::Answer`], [`crate::Event`], [`crate::Fault`] |
-//! | `v03`, `v10` | trees of one generation ↔ the canonical tree |
-//! | `jsonrpc`, `http_json`, `path_rpc` | what is particular to a binding |
+//! | `v03`, `v10`, `proto_v03` | trees of one shape ↔ the canonical tree |
+//! | `jsonrpc`, `http_json`, `http_json_v03`, `path_rpc` | what is particular to a binding |
 //!
 //! Nothing here is particular to a gateway: an agent that serves A2A uses the same `Envelope` and `Voice`.
 
@@ -17,8 +17,10 @@ pub mod answer;
 pub mod detect;
 pub mod envelope;
 mod http_json;
+mod http_json_v03;
 mod jsonrpc;
 mod path_rpc;
+mod proto_v03;
 mod query;
 pub mod target;
 pub mod upstream;
@@ -62,8 +64,22 @@ pub enum Dialect {
     R1,
     /// v0.3 JSON-RPC.
     J3,
+    /// v0.3 HTTP+JSON, in the JSON of v0.3's own protobuf.
+    R3,
     /// REST paths with JSON-RPC envelopes, v0.3 objects.
     PathRpc,
+}
+
+/// How a peer that speaks HTTP+JSON of 0.3 puts files into JSON (protocol 8 #4): the Python SDK encodes them twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum R3Bytes {
+    /// Nobody knows: bytes are relayed as they came, and written once.
+    #[default]
+    Auto,
+    /// Base64 of the file.
+    Single,
+    /// Base64 of the base64 of the file.
+    Double,
 }
 
 impl Version {
@@ -79,14 +95,14 @@ impl Version {
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: [Self; 4] = [Self::J1, Self::R1, Self::J3, Self::PathRpc];
+    pub const ALL: [Self; 5] = [Self::J1, Self::R1, Self::J3, Self::R3, Self::PathRpc];
 
     /// Its generation.
     #[must_use]
     pub const fn version(self) -> Version {
         match self {
             Self::J1 | Self::R1 => Version::V10,
-            Self::J3 | Self::PathRpc => Version::V03,
+            Self::J3 | Self::R3 | Self::PathRpc => Version::V03,
         }
     }
 
@@ -95,7 +111,7 @@ impl Dialect {
     pub const fn binding(self) -> Binding {
         match self {
             Self::J1 | Self::J3 => Binding::JsonRpc,
-            Self::R1 => Binding::HttpJson,
+            Self::R1 | Self::R3 => Binding::HttpJson,
             Self::PathRpc => Binding::PathRpc,
         }
     }
@@ -107,6 +123,7 @@ impl Dialect {
             Self::J1 => "v10_jsonrpc",
             Self::R1 => "v10_http_json",
             Self::J3 => "v03_jsonrpc",
+            Self::R3 => "v03_http_json",
             Self::PathRpc => "path_rpc",
         }
     }
@@ -125,6 +142,7 @@ impl Dialect {
         match binding.to_ascii_uppercase().as_str() {
             "JSONRPC" if legacy => Some(Self::J3),
             "JSONRPC" if current => Some(Self::J1),
+            "HTTP+JSON" if legacy => Some(Self::R3),
             "HTTP+JSON" if current => Some(Self::R1),
             _ => None,
         }

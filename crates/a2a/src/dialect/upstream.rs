@@ -6,7 +6,7 @@ use http::Method;
 
 use crate::{
     Call, Dialect, Fault, FaultKind, OperationKind, Version,
-    dialect::{http_json, jsonrpc, path_rpc, v03, v10},
+    dialect::{R3Bytes, http_json, http_json_v03, jsonrpc, path_rpc, v03, v10},
 };
 
 /// Where an agent listens, and its habits.
@@ -20,6 +20,8 @@ pub struct AgentAddress {
     pub colon: Colon,
     /// What path RPC puts in the body.
     pub path_body: PathBody,
+    /// How files travel in HTTP+JSON of 0.3.
+    pub r3_bytes: R3Bytes,
 }
 
 /// How `:` is written in paths.
@@ -88,6 +90,8 @@ pub fn encode_call(
     let mut call = call.clone();
     call.ensure_message_id(minted.message_id);
     match dialect.version() {
+        // Its paths are made from canonical parameters.
+        Version::V03 if dialect == Dialect::R3 => {}
         Version::V10 => {
             let unnamed = call.kind == OperationKind::GetPushConfig && call.config_id().is_none();
             if unnamed {
@@ -103,6 +107,7 @@ pub fn encode_call(
     match dialect {
         Dialect::J1 | Dialect::J3 => rpc(dialect, call, address, minted),
         Dialect::R1 => http_json::encode(call, address, subscribe),
+        Dialect::R3 => http_json_v03::encode(call, address, subscribe),
         Dialect::PathRpc => path_rpc::encode(call, address, minted),
     }
 }
@@ -125,7 +130,7 @@ pub(crate) fn headers(dialect: Dialect, kind: OperationKind, body: bool) -> Vec<
     let accept = match dialect {
         _ if kind.is_streaming() => "text/event-stream",
         Dialect::R1 => "application/a2a+json, application/json",
-        Dialect::J1 | Dialect::J3 | Dialect::PathRpc => "application/json",
+        Dialect::J1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc => "application/json",
     };
     let mut headers = vec![("accept", accept)];
     if dialect.version() == Version::V10 {

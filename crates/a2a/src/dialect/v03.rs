@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What stands inside `pushNotificationConfig`, and in the flat v1.0 object.
-const PUSH: [(&str, &str); 4] =
+pub(crate) const PUSH: [(&str, &str); 4] =
     [("id", "id"), ("url", "url"), ("token", "token"), ("authentication", "authentication")];
 
 /// Parameters from the wire, in place.
@@ -123,7 +123,7 @@ fn read(object: &mut Object, shape: &'static Shape) -> Result<(), Flaw> {
     })
 }
 
-fn read_configuration(object: &mut Object) -> Result<(), Flaw> {
+pub(crate) fn read_configuration(object: &mut Object) -> Result<(), Flaw> {
     foreign(object, &["returnImmediately", "taskPushNotificationConfig"])?;
     if let Some(Json::Bool(blocking)) = object.get_mut("blocking") {
         *blocking = !*blocking;
@@ -133,7 +133,7 @@ fn read_configuration(object: &mut Object) -> Result<(), Flaw> {
 }
 
 /// v1.0 has one scheme: the first. The list stays for agents of v0.3.
-fn read_authentication(object: &mut Object) -> Result<(), Flaw> {
+pub(crate) fn read_authentication(object: &mut Object) -> Result<(), Flaw> {
     foreign(object, &["scheme"])?;
     if let Some(first) = object.get("schemes").and_then(Json::as_array).and_then(|schemes| schemes.first()).cloned() {
         object.insert("scheme", first);
@@ -218,7 +218,7 @@ fn write_one(object: &mut Object, name: Name, origin: Version) {
     }
 }
 
-fn write_configuration(object: &mut Object, origin: Version) {
+pub(crate) fn write_configuration(object: &mut Object, origin: Version) {
     match object.get_mut("returnImmediately") {
         Some(Json::Bool(at_once)) => {
             *at_once = !*at_once;
@@ -230,14 +230,14 @@ fn write_configuration(object: &mut Object, origin: Version) {
     object.rename("taskPushNotificationConfig", "pushNotificationConfig");
 }
 
-fn add(object: &mut Object, key: &str, value: impl FnOnce() -> Json) {
+pub(crate) fn add(object: &mut Object, key: &str, value: impl FnOnce() -> Json) {
     if !object.contains(key) {
         object.insert(key, value());
     }
 }
 
 /// v0.3 requires a context id: where v1.0 gave none, the task's id is stable and not empty.
-fn copy_missing(object: &mut Object, from: &str, to: &str) {
+pub(crate) fn copy_missing(object: &mut Object, from: &str, to: &str) {
     if !object.contains(to)
         && let Some(value) = object.get(from).cloned()
     {

@@ -72,7 +72,7 @@ fn from_v03(object: &mut Object, shape: &Shape) {
 }
 
 /// Fills in what v1.0 requires, and keeps timestamps to what its readers take.
-fn complete(object: &mut Object, name: Name) {
+pub(crate) fn complete(object: &mut Object, name: Name) {
     match name {
         Name::Status => match object.str("timestamp").map(timestamp) {
             Some(Timestamp::Fine) | None => {}

@@ -3,8 +3,8 @@
 use json::{Json, Object};
 
 use crate::{
-    Answer, Dialect, Event, Fault, OperationKind, Version,
-    dialect::{RequestFacts, Target, jsonrpc, v03, v10},
+    Answer, Binding, Dialect, Event, Fault, OperationKind, Version,
+    dialect::{R3Bytes, RequestFacts, Target, jsonrpc, proto_v03, v03, v10},
     sse,
 };
 
@@ -19,6 +19,8 @@ pub struct Voice {
     pub streaming: bool,
     /// Whether the request carried a JSON-RPC envelope (a path RPC caller gets one back only then).
     pub enveloped: bool,
+    /// How the caller reads files in HTTP+JSON of 0.3.
+    pub r3_bytes: R3Bytes,
 }
 
 /// One HTTP answer.
@@ -51,20 +53,31 @@ impl Voice {
             ),
             Target::Card => (false, false),
         };
-        Self { dialect: facts.guess(target), rpc_id: Json::Null, streaming, enveloped }
+        let (dialect, r3_bytes) = (facts.guess(target), facts.r3_bytes());
+        Self { dialect, rpc_id: Json::Null, streaming, enveloped, r3_bytes }
     }
 
     /// The whole answer to a call that is no stream.
     #[must_use]
     pub fn answer(&self, kind: OperationKind, answer: Answer) -> Wire {
-        let result = match (self.dialect.version(), kind) {
-            (Version::V10, OperationKind::DeletePushConfig) if self.dialect == Dialect::R1 => Object::new().into(),
-            (_, OperationKind::DeletePushConfig) => Json::Null,
-            (Version::V03, _) => v03::write_result(kind, answer.body, answer.origin),
-            (Version::V10, _) => v10::write_result(kind, answer.body, answer.origin),
+        let bare = self.dialect.binding() == Binding::HttpJson;
+        let result = match kind {
+            OperationKind::DeletePushConfig if bare => Object::new().into(),
+            OperationKind::DeletePushConfig => Json::Null,
+            OperationKind::SendMessage
+            | OperationKind::SendStreamingMessage
+            | OperationKind::GetTask
+            | OperationKind::ListTasks
+            | OperationKind::CancelTask
+            | OperationKind::SubscribeToTask
+            | OperationKind::CreatePushConfig
+            | OperationKind::GetPushConfig
+            | OperationKind::ListPushConfigs
+            | OperationKind::GetExtendedCard => self.result(kind, answer.body, answer.origin),
         };
         let (content_type, body) = match self.dialect {
             Dialect::R1 => (A2A_JSON, json::write(&result)),
+            Dialect::R3 => (JSON, json::write(&result)),
             Dialect::PathRpc if !self.enveloped => (JSON, json::write(&result)),
             Dialect::J1 | Dialect::J3 | Dialect::PathRpc => (JSON, jsonrpc::write_result(&self.rpc_id, result)),
         };
@@ -74,16 +87,20 @@ impl Voice {
     /// One SSE frame.
     #[must_use]
     pub fn event(&self, event: Event) -> Vec<u8> {
-        let kind = OperationKind::SendStreamingMessage;
-        let result = match self.dialect.version() {
-            Version::V03 => v03::write_result(kind, event.body, event.origin),
-            Version::V10 => v10::write_result(kind, event.body, event.origin),
-        };
+        let result = self.result(OperationKind::SendStreamingMessage, event.body, event.origin);
         let data = match self.dialect {
-            Dialect::R1 => json::write(&result),
+            Dialect::R1 | Dialect::R3 => json::write(&result),
             Dialect::J1 | Dialect::J3 | Dialect::PathRpc => jsonrpc::write_result(&self.rpc_id, result),
         };
         frame(None, &data)
+    }
+
+    fn result(&self, kind: OperationKind, body: Json, origin: Version) -> Json {
+        match self.dialect {
+            Dialect::R3 => proto_v03::write_result(kind, body, origin, self.r3_bytes),
+            Dialect::J3 | Dialect::PathRpc => v03::write_result(kind, body, origin),
+            Dialect::J1 | Dialect::R1 => v10::write_result(kind, body, origin),
+        }
     }
 
     /// The whole answer that tells a fault before anything else was said. `own_domain` is the domain of reasons that
@@ -93,6 +110,7 @@ impl Voice {
         let body = self.fault_body(fault, own_domain);
         match self.dialect {
             Dialect::R1 => Wire { status: fault.kind.http_status(), content_type: A2A_JSON, body },
+            Dialect::R3 => Wire { status: fault.kind.http_status(), content_type: JSON, body },
             // Clients of v0.3 lose a JSON error where they asked for a stream (protocol 3.3).
             Dialect::J3 | Dialect::PathRpc if self.streaming && !fault.kind.needs_status() => {
                 Wire { status: 200, content_type: EVENT_STREAM, body: frame(None, &body) }
@@ -113,6 +131,11 @@ impl Voice {
     fn fault_body(&self, fault: &Fault, own_domain: &str) -> Vec<u8> {
         match self.dialect {
             Dialect::R1 => status_object(fault, own_domain),
+            Dialect::R3 => json::write(&Json::from([
+                ("code", Json::from(fault.kind.rpc_code(Version::V03))),
+                ("type", fault.kind.error_name().into()),
+                ("message", fault.message.as_str().into()),
+            ])),
             Dialect::J1 | Dialect::J3 | Dialect::PathRpc => {
                 jsonrpc::write_error(&self.rpc_id, fault, self.dialect.version(), own_domain)
             }

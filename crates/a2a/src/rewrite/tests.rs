@@ -195,7 +195,7 @@ fn interfaces_of_both_generations_are_read_in_order() {
             "/firefly/v1 HTTP+JSON 1.0 v10_http_json",
             "grpc://10.0.0.7:50051 GRPC 1.0 -",
             "http://10.0.0.7:9100/firefly/ JSONRPC 0.3.0 v03_jsonrpc",
-            "http://10.0.0.7:9100/rest HTTP+JSON 0.3.0 -",
+            "http://10.0.0.7:9100/rest HTTP+JSON 0.3.0 v03_http_json",
         ]
     );
     let wrapper_less = r#"{"protocolVersion":"1.0","supportedInterfaces":[{"url":"http://u","protocolBinding":"jsonrpc"},{"url":"","protocolBinding":"JSONRPC"},{"url":"x"},7]}"#;

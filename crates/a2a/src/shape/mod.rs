@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `v10`, `v03` | the tables: which members an object has, and what each is |
+//! | `v10`, `v03`, `proto_v03` | the tables: which members an object has, and what each is |
 //! | `normalise` | one spelling, no nulls, right types, before anybody reads a member |
 //! | `part` | the content of a part, in both generations |
 //!
@@ -12,6 +12,7 @@
 pub(crate) mod classify;
 pub(crate) mod normalise;
 pub(crate) mod part;
+pub(crate) mod proto_v03;
 pub(crate) mod v03;
 pub(crate) mod v10;
 

@@ -3,10 +3,11 @@
 //! v0.3 puts files one level deeper. Read, their members move up to the v1.0 names and the `file` object stays in place
 //! as a form whose places are null, so that writing v0.3 again gives back order and unknown members.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use json::{Json, Object};
 
 use super::Flaw;
-use crate::Version;
+use crate::{Version, dialect::R3Bytes};
 
 /// The members that can be a part's content, in v1.0 words.
 pub(crate) const CONTENT: [&str; 4] = ["text", "raw", "url", "data"];
@@ -22,6 +23,12 @@ const KEPT: [(&str, &str); 2] = [("mediaType", "a2a-gw/mediaType"), ("filename",
 
 /// Marks data that v0.3 could only carry wrapped (the convention of the Python SDK).
 const WRAPPED: &str = "data_part_compat";
+
+/// In a form's place for bytes: their second layer of base64 was taken off.
+const UNWRAPPED: i64 = 2;
+
+/// In a form's place for bytes: they are as they stood on the wire, and nobody knows how many layers that is.
+const AS_SENT: i64 = 0;
 
 /// Refuses a part with no content or with two.
 pub(crate) fn exactly_one_content(part: &Object) -> Result<(), Flaw> {
@@ -55,6 +62,96 @@ pub(crate) fn lift(part: &mut Object) -> Result<(), Flaw> {
     }
     hoist(part, "file", &FILE)?;
     exactly_one_content(part)
+}
+
+/// Wire of v0.3's proto → canonical, in place. The form remembers how its bytes were wrapped, see [`UNWRAPPED`].
+pub(crate) fn lift_proto(part: &mut Object, bytes: R3Bytes) -> Result<(), Flaw> {
+    let kind = part.remove("kind");
+    if part.get("data").is_some_and(Json::is_null) && (part.contains("text") || part.contains("file")) {
+        part.remove("data");
+    }
+    if kind.as_ref().and_then(Json::as_str) != Some("data")
+        && let Some(Json::Object(wrapper)) = part.get_mut("data")
+        && wrapper.get("data").is_some_and(|data| data.as_object().is_some())
+    {
+        if wrapper.len() > 1 {
+            return Err(Flaw { member: "data", problem: "has members that A2A 0.3 does not know" });
+        }
+        let data = wrapper.remove("data").unwrap_or_default();
+        part.insert("data", data);
+    }
+    if let Some(Json::Object(file)) = part.get_mut("file") {
+        for (synonym, place) in SYNONYMS {
+            if file.contains(synonym) && !file.rename(synonym, place) {
+                return Err(Flaw { member: "file", problem: "has its content twice" });
+            }
+        }
+    }
+    hoist(part, "file", &FILE)?;
+    unwrap_bytes(part, bytes);
+    exactly_one_content(part)
+}
+
+/// Takes the outer layer of base64 off where the peer is known to put on two (protocol 8 #4).
+fn unwrap_bytes(part: &mut Object, bytes: R3Bytes) {
+    let Some(Json::String(raw)) = part.get_mut("raw") else { return };
+    let mark = match bytes {
+        R3Bytes::Single => return,
+        R3Bytes::Auto => AS_SENT,
+        R3Bytes::Double => match inner_base64(raw) {
+            Some(inner) => {
+                *raw = inner;
+                UNWRAPPED
+            }
+            None => return,
+        },
+    };
+    if let Some(Json::Object(file)) = part.get_mut("file") {
+        file.insert("bytes", mark);
+    }
+}
+
+/// The text inside, if it is itself base64 as an encoder writes it.
+fn inner_base64(outer: &str) -> Option<String> {
+    let inner = String::from_utf8(STANDARD.decode(outer).ok()?).ok()?;
+    let bytes = STANDARD.decode(&inner).ok()?;
+    (inner.len() >= 4 && STANDARD.encode(bytes) == inner).then_some(inner)
+}
+
+/// Canonical → wire of v0.3's proto.
+pub(crate) fn lower_proto(part: &mut Object, origin: Version, bytes: R3Bytes) {
+    part.remove("kind");
+    if part.contains("raw") || part.contains("url") {
+        let mark = part.get("file").and_then(|file| file.get("bytes")).and_then(Json::as_number);
+        let mark = mark.and_then(json::Number::as_i64);
+        let wrap = match bytes {
+            _ if mark == Some(AS_SENT) => false,
+            R3Bytes::Double => true,
+            R3Bytes::Auto => mark == Some(UNWRAPPED),
+            R3Bytes::Single => false,
+        };
+        if let Some(Json::String(raw)) = part.get_mut("raw").filter(|_| wrap) {
+            *raw = STANDARD.encode(raw.as_bytes());
+        }
+        sink(part, "file", &FILE);
+        if let Some(Json::Object(file)) = part.get_mut("file") {
+            for (proto, place) in SYNONYMS {
+                file.remove(proto);
+                file.rename(place, proto);
+            }
+        }
+        return;
+    }
+    part.remove("file");
+    let kind = if part.contains("data") { "data" } else { "text" };
+    if origin == Version::V10 {
+        keep_names(part, kind);
+    }
+    wrap_data(part);
+    if let Some(data) = part.get_mut("data") {
+        let inner = std::mem::take(data);
+        *data = Json::from([("data", inner)]);
+    }
 }
 
 /// Moves the members of `object[form]` up under other names, leaving the form with nulls in their places.
@@ -96,7 +193,8 @@ pub(crate) fn lower(part: &mut Object, origin: Version) {
         "text"
     };
     if origin == Version::V10 && kind != "file" {
-        keep_in_metadata(part, kind);
+        keep_names(part, kind);
+        wrap_data(part);
     }
     if !part.contains("kind") {
         part.insert("kind", kind);
@@ -104,7 +202,7 @@ pub(crate) fn lower(part: &mut Object, origin: Version) {
 }
 
 /// What v0.3 has no member for goes into metadata of ours.
-fn keep_in_metadata(part: &mut Object, kind: &str) {
+fn keep_names(part: &mut Object, kind: &str) {
     for (name, kept) in KEPT {
         let Some(value) = part.remove(name) else { continue };
         let default = (kind == "text" && value.as_str() == Some("text/plain"))
@@ -113,6 +211,10 @@ fn keep_in_metadata(part: &mut Object, kind: &str) {
             metadata(part).map(|metadata| metadata.insert(kept, value));
         }
     }
+}
+
+/// Data that is no object, as v0.3 can carry it.
+fn wrap_data(part: &mut Object) {
     if let Some(data) = part.get_mut("data")
         && data.as_object().is_none()
     {

@@ -12,7 +12,7 @@ use super::extract::Path;
 use super::resource::{check_name, existing_tenant, new_id};
 use super::{Shared, cards};
 use a2a::Dialect;
-use a2a::dialect::Colon;
+use a2a::dialect::{Colon, R3Bytes};
 use a2a::rewrite::{self, Interface};
 use a2a_client::{Credential, Found, ResolveError, resolve};
 use axum::extract::State;
@@ -31,7 +31,7 @@ pub(super) struct ImportSpec {
     pub url: String,
     /// The card's name here; from the agent's name if absent.
     pub name: Option<String>,
-    /// Speak this dialect at `url` (`v10_jsonrpc`, `v10_http_json`, `v03_jsonrpc`, `path_rpc`) instead of asking the agent.
+    /// Speak this dialect at `url` (`v10_jsonrpc`, `v10_http_json`, `v03_jsonrpc`, `v03_http_json`, `path_rpc`) instead of asking the agent.
     pub dialect: Option<String>,
     /// Use `url`'s own scheme, host and port with the paths that the card names, for agents that publish an address
     /// which only others can reach.
@@ -92,6 +92,20 @@ struct Usable {
     url: String,
     dialect: Dialect,
     tenant: Option<String>,
+    r3_bytes: R3Bytes,
+}
+
+/// What one interface was found to speak, and why.
+struct Detected {
+    dialect: Option<Dialect>,
+    evidence: String,
+    r3_bytes: R3Bytes,
+}
+
+impl Detected {
+    fn new(dialect: Option<Dialect>, evidence: impl Into<String>) -> Self {
+        Self { dialect, evidence: evidence.into(), r3_bytes: R3Bytes::Auto }
+    }
 }
 
 /// Registers a running agent.
@@ -287,8 +301,8 @@ async fn examine(
     report: &mut ImportReport,
 ) -> Result<Option<Usable>, ApiError> {
     let declared = format!("{} {}", interface.binding.name(), interface.version).trim_end().to_owned();
-    let (dialect, evidence) = match &spec.dialect {
-        Some(name) => (Some(dialect(name)?), String::from("given by hand")),
+    let Detected { dialect, evidence, r3_bytes } = match &spec.dialect {
+        Some(name) => Detected::new(Some(dialect(name)?), "given by hand"),
         None => detect(admin, interface, &url).await?,
     };
     if dialect.is_some() && evidence.ends_with("the card's word is taken") {
@@ -300,7 +314,7 @@ async fn examine(
         dialect: dialect.map(Dialect::name),
         evidence,
     });
-    Ok(dialect.map(|dialect| Usable { url, dialect, tenant: interface.tenant.clone() }))
+    Ok(dialect.map(|dialect| Usable { url, dialect, tenant: interface.tenant.clone(), r3_bytes }))
 }
 
 fn dialect(name: &str) -> Result<Dialect, ApiError> {
@@ -311,14 +325,14 @@ fn dialect(name: &str) -> Result<Dialect, ApiError> {
 }
 
 /// The dialect at `url`: what the card says if the agent confirms it, else what it answers to.
-async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Option<Dialect>, String), ApiError> {
+async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<Detected, ApiError> {
     let declared = Dialect::of_interface(interface.binding.name(), &interface.version);
     let mut order: Vec<Dialect> = declared.into_iter().collect();
     let candidates = match &interface.binding {
         rewrite::Binding::JsonRpc => vec![Dialect::J1, Dialect::J3],
-        rewrite::Binding::HttpJson => vec![Dialect::R1],
+        rewrite::Binding::HttpJson => vec![Dialect::R1, Dialect::R3],
         rewrite::Binding::Grpc | rewrite::Binding::Other(_) => {
-            return Ok((None, format!("{} is not spoken here", interface.binding.name())));
+            return Ok(Detected::new(None, format!("{} is not spoken here", interface.binding.name())));
         }
     };
     let mut seen = String::new();
@@ -326,11 +340,16 @@ async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Opt
     for dialect in order {
         let id = new_id("probe-", admin.clock.now())?;
         match probe::speaks(&admin.agents, dialect, url, Colon::Percent, &id).await {
-            Speaks::Yes => {
-                return Ok((Some(dialect), format!("answered GetTask for an unknown task as {}", dialect.name())));
+            Speaks::Yes(r3_bytes) => {
+                let mut evidence = format!("answered GetTask for an unknown task as {}", dialect.name());
+                if r3_bytes == R3Bytes::Double {
+                    evidence.push_str("; its error is one of the Python SDK, which encodes files twice");
+                }
+                return Ok(Detected { dialect: Some(dialect), evidence, r3_bytes });
             }
             Speaks::Locked(status) if Some(dialect) == declared => {
-                return Ok((Some(dialect), format!("{}: the card's word is taken", locked(url, status))));
+                let evidence = format!("{}: the card's word is taken", locked(url, status));
+                return Ok(Detected::new(Some(dialect), evidence));
             }
             Speaks::Locked(status) => seen = format!(" ({})", locked(url, status)),
             Speaks::No(None) => {}
@@ -339,13 +358,13 @@ async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<(Opt
     }
     if interface.binding == rewrite::Binding::JsonRpc {
         let id = new_id("probe-", admin.clock.now())?;
-        let colons = probe::colons(&admin.agents, url, &id).await;
+        let colons = probe::colons(&admin.agents, Dialect::PathRpc, url, &id).await;
         if colons.percent || colons.literal {
             let evidence = "no JSON-RPC answer at this URL, but a route for message:send";
-            return Ok((Some(Dialect::PathRpc), String::from(evidence)));
+            return Ok(Detected::new(Some(Dialect::PathRpc), evidence));
         }
     }
-    Ok((None, format!("did not answer in any dialect of ours{seen}")))
+    Ok(Detected::new(None, format!("did not answer in any dialect of ours{seen}")))
 }
 
 fn locked(url: &str, status: StatusCode) -> String {
@@ -354,11 +373,11 @@ fn locked(url: &str, status: StatusCode) -> String {
 
 /// How the colon is spelled, where it matters.
 async fn settle_colon(admin: &Shared, usable: &[Usable], report: &mut ImportReport) -> Result<Option<Colon>, ApiError> {
-    let Some(with_paths) = usable.iter().find(|one| matches!(one.dialect, Dialect::R1 | Dialect::PathRpc)) else {
+    let Some(with_paths) = usable.iter().find(|one| one.dialect.binding() != a2a::Binding::JsonRpc) else {
         return Ok(None);
     };
     let id = new_id("probe-", admin.clock.now())?;
-    let colons = probe::colons(&admin.agents, &with_paths.url, &id).await;
+    let colons = probe::colons(&admin.agents, with_paths.dialect, &with_paths.url, &id).await;
     colons.evidence().clone_into(&mut report.colon);
     if !colons.percent && !colons.literal {
         report.warnings.push(colons.evidence().to_owned());
@@ -387,6 +406,9 @@ fn spec(
         };
         upstream.entry("settled_colon").or_insert_with(|| word.into());
     }
+    if usable.iter().any(|one| one.r3_bytes == R3Bytes::Double) {
+        upstream.entry("r3_bytes").or_insert_with(|| "double".into());
+    }
     if usable.iter().any(|one| one.dialect == Dialect::PathRpc) {
         upstream.entry("dialect").or_insert_with(|| Dialect::PathRpc.name().into());
     }
@@ -402,6 +424,7 @@ fn interface_setting(usable: &Usable) -> Value {
     let (binding, version) = match usable.dialect {
         Dialect::J1 => ("JSONRPC", "1.0"),
         Dialect::R1 => ("HTTP+JSON", "1.0"),
+        Dialect::R3 => ("HTTP+JSON", "0.3"),
         Dialect::J3 | Dialect::PathRpc => ("JSONRPC", "0.3"),
     };
     let mut setting = json!({"url": usable.url, "binding": binding, "version": version});

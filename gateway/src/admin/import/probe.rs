@@ -5,7 +5,7 @@
 //! colon is tried with verbs that start no work (product.md D2, §7). Nothing here ever sends a message.
 
 use a2a::dialect::{
-    AgentAddress, Colon, Minted, PathBody, Received, SubscribeVerb, Version, decode_answer, encode_call,
+    AgentAddress, Colon, Minted, PathBody, R3Bytes, Received, SubscribeVerb, Version, decode_answer, encode_call,
 };
 use a2a::{Call, Dialect, FaultKind, OperationKind};
 use bytes::Bytes;
@@ -27,8 +27,8 @@ struct Seen {
 /// Whether an interface speaks a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speaks {
-    /// An A2A answer in that dialect.
-    Yes,
+    /// An A2A answer in that dialect; in HTTP+JSON of 0.3, the habit its form gives away.
+    Yes(R3Bytes),
     /// It wants to know who asks first.
     Locked(StatusCode),
     /// Something else, with this status; nothing at all.
@@ -53,15 +53,25 @@ pub(super) async fn speaks(agents: &Client, dialect: Dialect, base: &str, colon:
         status: seen.status.as_u16(),
         content_type: seen.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()),
         body: &seen.body,
+        r3_bytes: R3Bytes::Auto,
     };
     match decode_answer(dialect, call.kind, id, received, &json::Limits::default()) {
         // The method or the version is unknown there: A2A perhaps, but not this dialect.
         Ok(Err(fault)) if matches!(fault.kind, FaultKind::MethodNotFound | FaultKind::VersionNotSupported) => {
             Speaks::No(Some(seen.status))
         }
-        Ok(_) => Speaks::Yes,
+        Ok(_) => Speaks::Yes(habit(dialect, &seen.body)),
         Err(_) => Speaks::No(Some(seen.status)),
     }
+}
+
+/// How the agent puts files into HTTP+JSON of 0.3, told by its error for an unknown task: the Python SDKs say
+/// `{"message"}` alone, or a `google.rpc.Status` that 0.3 never had, and encode files twice (protocol 8 #4).
+fn habit(dialect: Dialect, body: &[u8]) -> R3Bytes {
+    let Ok(body) = json::read(body, &json::Limits::default()) else { return R3Bytes::Auto };
+    let alone = body.as_object().is_some_and(|object| object.len() == 1 && object.str("message").is_some());
+    let status = body.pointer("/error/status").is_some();
+    if dialect == Dialect::R3 && (alone || status) { R3Bytes::Double } else { R3Bytes::Auto }
 }
 
 /// Which spellings of the colon an agent's paths understand.
@@ -91,23 +101,26 @@ impl Colons {
 }
 
 /// Tries both spellings with verbs that start no work.
-pub(super) async fn colons(agents: &Client, base: &str, id: &str) -> Colons {
-    Colons { percent: answers(agents, base, "%3A", id).await, literal: answers(agents, base, ":", id).await }
+pub(super) async fn colons(agents: &Client, dialect: Dialect, base: &str, id: &str) -> Colons {
+    let old = dialect == Dialect::R3;
+    let base = if old && !base.ends_with("/v1") { format!("{base}/v1") } else { base.to_owned() };
+    let version: &[(&str, &str)] = if old { &[] } else { &[("a2a-version", "1.0")] };
+    let percent = answers(agents, (&base, version), "%3A", id).await;
+    Colons { percent, literal: answers(agents, (&base, version), ":", id).await }
 }
 
 /// Evidence that `message{colon}send` is a route: 2xx with `Allow`, 405, or an A2A error.
-async fn answers(agents: &Client, base: &str, colon: &str, id: &str) -> bool {
-    let version = [("a2a-version", "1.0")];
+async fn answers(agents: &Client, (base, version): (&str, &[(&str, &str)]), colon: &str, id: &str) -> bool {
     let send = format!("{base}/message{colon}send");
     for method in [Method::OPTIONS, Method::GET] {
-        if let Some(seen) = ask(agents, method, &send, &version, None).await
+        if let Some(seen) = ask(agents, method, &send, version, None).await
             && is_evidence(&seen)
         {
             return true;
         }
     }
     let cancel = format!("{base}/tasks/{id}{colon}cancel");
-    let headers = [version[0], ("content-type", "application/json")];
+    let headers = [version, &[("content-type", "application/json")]].concat();
     ask(agents, Method::POST, &cancel, &headers, Some(b"{}".to_vec())).await.is_some_and(|seen| is_a2a_error(&seen))
 }
 
@@ -117,9 +130,14 @@ fn is_evidence(seen: &Seen) -> bool {
         || is_a2a_error(seen)
 }
 
-/// An error body that only A2A has: a JSON-RPC error, or a status with a reason of the A2A domain.
+/// An error body that only A2A has: a JSON-RPC error, or a status with a reason of the A2A domain, or a JSON-RPC code
+/// alone as HTTP+JSON of 0.3 tells it.
 fn is_a2a_error(seen: &Seen) -> bool {
     let Ok(body) = json::read(&seen.body, &json::Limits::default()) else { return false };
+    let code = body.get("code").and_then(json::Json::as_number).and_then(json::Number::as_i64);
+    if code.is_some_and(|code| (-32768..=-32000).contains(&code)) && body.get("message").is_some() {
+        return true;
+    }
     let Some(error) = body.get("error") else { return false };
     let rpc = body.get("jsonrpc").is_some() && error.get("code").is_some();
     let details = error.get("details").and_then(json::Json::as_array).unwrap_or_default();
@@ -127,7 +145,7 @@ fn is_a2a_error(seen: &Seen) -> bool {
 }
 
 fn address(base: &str, colon: Colon) -> AgentAddress {
-    AgentAddress { base: base.to_owned(), tenant: None, colon, path_body: PathBody::Envelope }
+    AgentAddress { base: base.to_owned(), tenant: None, colon, path_body: PathBody::Envelope, r3_bytes: R3Bytes::Auto }
 }
 
 async fn ask(

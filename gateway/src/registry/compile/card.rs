@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::Dialect;
-use a2a::dialect::{AgentAddress, Colon, PathBody, VersionMode};
+use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, VersionMode};
 use sha2::{Digest, Sha256};
 use store::{CardFacts, PrincipalRow, TenantRow};
 use tokio_util::sync::CancellationToken;
@@ -186,7 +186,20 @@ fn interfaces(settings: &CardSettings) -> Result<Vec<Interface>, Vec<Problem>> {
             found.retain(|_| keep.next().unwrap_or(false));
         }
     }
+    // The first one is called; the others stand in for it.
+    found.sort_by_key(|interface| loss(interface.dialect));
     Ok(found)
+}
+
+/// What is lost towards an agent, by the dialect it is called in: interfaces of the least loss go first, else the order
+/// of the card is kept (docs/dialects.md).
+const fn loss(dialect: Dialect) -> u8 {
+    match dialect {
+        Dialect::J1 | Dialect::R1 => 0,
+        Dialect::J3 => 1,
+        Dialect::R3 => 2,
+        Dialect::PathRpc => 3,
+    }
 }
 
 fn interface(
@@ -217,8 +230,13 @@ fn interface(
         Some(settings::PathBody::Bare) => PathBody::Bare,
         Some(settings::PathBody::Envelope) | None => PathBody::Envelope,
     };
+    let r3_bytes = match upstream.r3_bytes {
+        Some(settings::R3Bytes::Single) => R3Bytes::Single,
+        Some(settings::R3Bytes::Double) => R3Bytes::Double,
+        Some(settings::R3Bytes::Auto) | None => R3Bytes::Auto,
+    };
     let base = text.trim_end_matches('/').to_owned();
-    Ok(Interface { dialect, address: AgentAddress { base, tenant: raw.tenant.clone(), colon, path_body } })
+    Ok(Interface { dialect, address: AgentAddress { base, tenant: raw.tenant.clone(), colon, path_body, r3_bytes } })
 }
 
 fn dialect_of(raw: &settings::Interface) -> Option<Dialect> {

@@ -1,7 +1,7 @@
 //! What a request asked for and how it was spoken, and a well-behaved answer to it.
 //!
 //! Written by hand, apart from crate `a2a`: a hostile agent must not share the code that it tests. Takes a [`RawRequest`],
-//! gives JSON in the caller's form: v1.0 or v0.3, enveloped or bare.
+//! gives JSON in the caller's form: v1.0, v0.3 or the JSON of v0.3's protobuf, enveloped or bare.
 
 use json::{Json, Object};
 
@@ -37,7 +37,16 @@ pub struct Spoken {
     /// The task it names, if any.
     pub task: Option<String>,
     envelope: Option<Json>,
-    v10: bool,
+    form: Form,
+}
+
+/// How objects are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    V10,
+    V03,
+    /// The JSON of v0.3's protobuf.
+    Proto,
 }
 
 /// The states of a task, spelled per generation.
@@ -62,11 +71,22 @@ impl Spoken {
                 let params = body.get("params");
                 let task = params.and_then(|params| params.get("id")).and_then(Json::as_str).map(str::to_owned);
                 let id = body.get("id").cloned().unwrap_or_default();
-                Self { asked: by_method(method), task, envelope: Some(id), v10: !method.contains('/') }
+                Self {
+                    asked: by_method(method),
+                    task,
+                    envelope: Some(id),
+                    form: if method.contains('/') { Form::V03 } else { Form::V10 },
+                }
             }
             None => {
                 let (asked, task) = by_path(request.method(), request.path());
-                Self { asked, task, envelope: None, v10: !version.starts_with("0.") }
+                let legacy = version.is_empty() || version.starts_with("0.");
+                let form = match (legacy, request.path().contains("/v1/")) {
+                    (true, true) => Form::Proto,
+                    (true, false) if !version.is_empty() => Form::V03,
+                    (true | false, _) => Form::V10,
+                };
+                Self { asked, task, envelope: None, form }
             }
         }
     }
@@ -110,7 +130,7 @@ impl Spoken {
             ("status", [("state", self.state(state))].into()),
             ("artifacts", vec![artifact].into()),
         ]);
-        if !self.v10 {
+        if self.form == Form::V03 {
             task.insert("kind", "task");
         }
         task.into()
@@ -119,7 +139,7 @@ impl Spoken {
     /// A task as the result of a send or the first event of a stream.
     #[must_use]
     pub fn sent(&self, task: Json) -> Json {
-        if self.v10 { [("task", task)].into() } else { task }
+        if self.form == Form::V03 { task } else { [("task", task)].into() }
     }
 
     /// A status update event.
@@ -127,17 +147,28 @@ impl Spoken {
     pub fn status_update(&self, task: &str, state: State) -> Json {
         let status = Json::from([("state", self.state(state))]);
         let mut update = Object::from([("taskId", Json::from(task)), ("contextId", "c-1".into()), ("status", status)]);
-        if self.v10 {
+        if self.form != Form::V10 {
+            update.insert("final", !matches!(state, State::Working));
+        }
+        if self.form != Form::V03 {
             return [("statusUpdate", update)].into();
         }
         update.insert_first("kind", "status-update");
-        update.insert("final", !matches!(state, State::Working));
         update.into()
     }
 
     /// An A2A error in the caller's envelope, as a whole answer.
     #[must_use]
     pub fn error(&self, code: i64, http: u16, reason: &str, message: &str) -> Reply {
+        if self.form == Form::Proto {
+            // As the Python SDK of 0.3 tells it: by the status alone.
+            let http = match reason {
+                "UNSUPPORTED_OPERATION" => 501,
+                "TASK_NOT_CANCELABLE" => 409,
+                _ => http,
+            };
+            return Reply::json(http, json::write(&[("message", message)].into()));
+        }
         let about = Json::from([
             ("@type", "type.googleapis.com/google.rpc.ErrorInfo"),
             ("reason", reason),
@@ -194,17 +225,18 @@ impl Spoken {
     }
 
     fn part(&self, text: &str) -> Json {
-        if self.v10 { [("text", text)].into() } else { [("kind", "text"), ("text", text)].into() }
+        if self.form == Form::V03 { [("kind", "text"), ("text", text)].into() } else { [("text", text)].into() }
     }
 
     const fn state(&self, state: State) -> &'static str {
-        match (state, self.v10) {
-            (State::Working, true) => "TASK_STATE_WORKING",
-            (State::Working, false) => "working",
-            (State::Completed, true) => "TASK_STATE_COMPLETED",
-            (State::Completed, false) => "completed",
-            (State::Canceled, true) => "TASK_STATE_CANCELED",
-            (State::Canceled, false) => "canceled",
+        match (state, self.form) {
+            (State::Working, Form::V03) => "working",
+            (State::Working, Form::V10 | Form::Proto) => "TASK_STATE_WORKING",
+            (State::Completed, Form::V03) => "completed",
+            (State::Completed, Form::V10 | Form::Proto) => "TASK_STATE_COMPLETED",
+            (State::Canceled, Form::V03) => "canceled",
+            (State::Canceled, Form::V10) => "TASK_STATE_CANCELED",
+            (State::Canceled, Form::Proto) => "TASK_STATE_CANCELLED",
         }
     }
 }
