@@ -8,8 +8,8 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::dialect::{R3Bytes, RequestFacts, TargetError, Voice, Wire, target};
-use a2a::{Answer, Call, Dialect, Envelope, Event, Fault, FaultKind, OperationKind, Target, Version, sse};
+use a2a::dialect::{RequestFacts, TargetError, Voice, Wire, target};
+use a2a::{Answer, Call, Envelope, Event, Fault, FaultKind, OperationKind, Target, Version, sse};
 use bytes::Bytes;
 use futures_util::stream;
 use http::request::Parts;
@@ -203,8 +203,7 @@ fn document(document: &Json) -> Response<Body> {
 
 /// A path or verb that no operation has: nobody knows the caller's dialect, so it is told in HTTP+JSON.
 fn not_here(error: TargetError) -> Response<Body> {
-    let (dialect, r3_bytes) = (Dialect::R1, R3Bytes::Single);
-    let voice = Voice { dialect, rpc_id: Json::Null, streaming: false, enveloped: false, r3_bytes };
+    let voice = Voice::unknown();
     let (kind, allow) = match error {
         TargetError::NotFound => (FaultKind::PathNotFound, None),
         TargetError::MethodNotAllowed { allow } => (FaultKind::MethodNotAllowed, Some(allow)),

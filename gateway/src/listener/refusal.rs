@@ -8,10 +8,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use a2a::dialect::Wire;
-use a2a::{Dialect, Fault, FaultKind, Voice};
+use a2a::{Fault, FaultKind, Voice};
 use bytes::Bytes;
 use http::StatusCode;
-use json::Json;
 
 use super::dispatch;
 use crate::app::App;
@@ -49,7 +48,7 @@ impl Refusal {
 pub fn public(app: &Arc<App>) -> impl Fn(SocketAddr) -> Refuse + Clone + Send + Sync + 'static {
     let app = Arc::clone(app);
     refusing(app.clone(), move |problem| {
-        let voice = Voice { dialect: Dialect::R1, rpc_id: Json::Null, streaming: false, enveloped: false };
+        let voice = Voice::unknown();
         let Wire { content_type, body, .. } =
             voice.fault(&Fault::new(FaultKind::AmbiguousRequest, problem), &app.calls.own_domain);
         written(content_type, &body)

@@ -9,8 +9,7 @@ use crate::pipeline::head::{self, Head};
 use crate::pipeline::route::Route;
 use crate::registry::{Card, OnBlock, is_name};
 use crate::reject::Reject;
-use a2a::dialect::R3Bytes;
-use a2a::{Answer, Call, Dialect, Event, Fault, OperationKind, TaskState, Version, Voice};
+use a2a::{Answer, Call, Event, Fault, OperationKind, TaskState, Version, Voice};
 use json::{Json, Object};
 
 /// How refusals are told to one caller.
@@ -68,8 +67,7 @@ impl Manner {
     /// Before anything is known: plain HTTP+JSON errors.
     #[must_use]
     pub fn unknown(head: &Head, own_domain: &str) -> Self {
-        let (dialect, r3_bytes) = (Dialect::R1, R3Bytes::Single);
-        let voice = Voice { dialect, rpc_id: Json::Null, streaming: false, enveloped: false, r3_bytes };
+        let voice = Voice::unknown();
         let refusals = Refusals {
             own_domain: own_domain.to_owned(),
             correlation_id: head.correlation_id.clone(),

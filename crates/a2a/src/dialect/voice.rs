@@ -57,6 +57,13 @@ impl Voice {
         Self { dialect, rpc_id: Json::Null, streaming, enveloped, r3_bytes }
     }
 
+    /// Plain HTTP+JSON, for refusals of requests whose dialect nobody knows.
+    #[must_use]
+    pub const fn unknown() -> Self {
+        let (dialect, r3_bytes) = (Dialect::R1, R3Bytes::Single);
+        Self { dialect, rpc_id: Json::Null, streaming: false, enveloped: false, r3_bytes }
+    }
+
     /// The whole answer to a call that is no stream.
     #[must_use]
     pub fn answer(&self, kind: OperationKind, answer: Answer) -> Wire {
