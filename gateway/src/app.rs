@@ -206,14 +206,14 @@ impl Bound {
 
 fn spawn_public(app: &Arc<App>, socket: TcpListener) {
     let shared = Arc::clone(app);
-    let answer = move |peer, request| dispatch::public(Arc::clone(&shared), peer, request);
+    let answer = move |caller, request| dispatch::public(Arc::clone(&shared), caller, request);
     app.tasks.spawn("public listener", acceptor(app, "public").run(socket, refusal::public(app), answer));
 }
 
 fn spawn_admin(app: &Arc<App>, socket: TcpListener) {
     let shared = Arc::clone(app);
     let router = crate::admin::router(app);
-    let answer = move |peer, request| dispatch::admin(Arc::clone(&shared), router.clone(), peer, request);
+    let answer = move |caller, request| dispatch::admin(Arc::clone(&shared), router.clone(), caller, request);
     app.tasks.spawn("admin listener", acceptor(app, "admin").run(socket, refusal::admin(app), answer));
 }
 

@@ -5,7 +5,6 @@
 //! `Origin`. No header ever changes the route (`X-HTTP-Method-Override` and the like are not looked at).
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use tower::ServiceExt as _;
 
-use super::{forwarded, health};
+use super::{Caller, forwarded, health};
 use crate::app::App;
 use crate::{discovery, pipeline};
 
@@ -30,9 +29,9 @@ pub fn full(bytes: impl Into<Bytes>) -> Body {
 }
 
 /// Answers one request of the public listener. A panic below becomes a 500 and takes nothing else down.
-pub async fn public(app: Arc<App>, peer: SocketAddr, request: Request<Incoming>) -> Response<Body> {
+pub async fn public(app: Arc<App>, caller: Caller, request: Request<Incoming>) -> Response<Body> {
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let answer = AssertUnwindSafe(public_route(Arc::clone(&app), peer, request)).catch_unwind().await;
+    let answer = AssertUnwindSafe(public_route(Arc::clone(&app), caller, request)).catch_unwind().await;
     let mut response = answer.unwrap_or_else(|_| {
         tracing::error!("a request panicked");
         plain(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
@@ -41,7 +40,7 @@ pub async fn public(app: Arc<App>, peer: SocketAddr, request: Request<Incoming>)
     response
 }
 
-async fn public_route(app: Arc<App>, peer: SocketAddr, request: Request<Incoming>) -> Response<Body> {
+async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>) -> Response<Body> {
     let target_len = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if target_len > app.settings.limits.connection.url_bytes {
         return plain(StatusCode::URI_TOO_LONG, "url_too_long", "the request target is too long");
@@ -63,20 +62,20 @@ async fn public_route(app: Arc<App>, peer: SocketAddr, request: Request<Incoming
     }
     if reads && let Some(found) = discovery::route(path) {
         let (parts, _) = request.into_parts();
-        return discovery::answer(&app, peer, &parts, found).await.map(full);
+        return discovery::answer(&app, caller.source, &parts, found).await.map(full);
     }
     if path.starts_with("/a2a/") {
-        let source = forwarded::source(peer, request.headers(), &app.settings.public.trusted_proxies);
-        return call(app, source, request).await;
+        let source = forwarded::source(caller.source, request.headers(), &app.settings.public.trusted_proxies);
+        return call(app, Caller { source, ..caller }, request).await;
     }
     plain(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
 }
 
 /// One call, counted as in flight until the last byte of its answer.
-async fn call(app: Arc<App>, source: SocketAddr, request: Request<Incoming>) -> Response<Body> {
+async fn call(app: Arc<App>, caller: Caller, request: Request<Incoming>) -> Response<Body> {
     let in_flight = InFlight::new(app.metrics.in_flight.clone());
     let timer = app.metrics.request_seconds.start_timer();
-    let response = pipeline::handle(app, source, request).await;
+    let response = pipeline::handle(app, caller, request).await;
     timer.observe_duration();
     response.map(|body| pipeline::body::holding(body, in_flight))
 }
@@ -105,7 +104,7 @@ fn header_bytes(headers: &http::HeaderMap) -> usize {
 pub async fn admin(
     app: Arc<App>,
     router: axum::Router,
-    peer: SocketAddr,
+    caller: Caller,
     request: Request<Incoming>,
 ) -> Response<axum::body::Body> {
     let path = request.uri().path();
@@ -124,7 +123,7 @@ pub async fn admin(
         return metrics(&app).map(axum::body::Body::from);
     }
     let mut request = request.map(axum::body::Body::new);
-    request.extensions_mut().insert(axum::extract::ConnectInfo(peer));
+    request.extensions_mut().insert(axum::extract::ConnectInfo(caller.source));
     match AssertUnwindSafe(router.oneshot(request)).catch_unwind().await {
         Ok(Ok(response)) => response,
         Ok(Err(never)) => match never {},

@@ -131,6 +131,16 @@ impl Framing {
         Ok(())
     }
 
+    /// Whether no byte of a next request has come, over HTTP/1.
+    pub(super) fn is_between_requests(&self) -> bool {
+        self.state == State::Rest
+    }
+
+    /// Whether the last request is one of HTTP/1.0.
+    pub(super) const fn is_http10(&self) -> bool {
+        self.head.last == b'0'
+    }
+
     fn part(&self) -> Part {
         match self.state {
             State::Preface(_) | State::Untouched | State::Rest => Part::Nothing,

@@ -4,11 +4,16 @@
 //! stands our own answer: hyper asks for more of a head only when it has written all earlier answers, so it is written
 //! here, straight to the socket, and the connection ends. Behind one in a body stands an error of the body: whoever
 //! reads it refuses the request in the caller's own words. Either way nothing after the violation is ever a request,
-//! and the caller gets time to read the answer before the connection is gone. Never delays or keeps legal bytes.
+//! and the caller gets time to read the answer before the connection is gone.
+//!
+//! The end of the caller's bytes is told to hyper only where it means the end: inside a request, or between two. While
+//! a request is being answered it may mean either "I have asked, now I listen" or "I am gone"; [`HalfClosed`] finds
+//! out which (docs/adr/0007). Never delays or keeps legal bytes.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -17,8 +22,11 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
+use tokio_util::sync::CancellationToken;
 
 use super::framing::{Framing, Part, Stop};
+use super::half_closed::{HalfClosed, INTERIM, Line};
+use super::progress::{Phase, Progress};
 use super::refusal::{Refusal, Refuse};
 
 /// The wrapped stream.
@@ -26,11 +34,26 @@ pub(super) struct Guarded {
     stream: TcpStream,
     framing: Framing,
     refuse: Refuse,
+    progress: Arc<Progress>,
+    half_closed: CancellationToken,
+    written: Written,
     state: State,
+}
+
+/// What hyper has written.
+struct Written {
+    /// The number of the last request of whose answer something was written.
+    request: u32,
+    /// Whether something waits until the peer reads.
+    waits: bool,
 }
 
 enum State {
     Open,
+    /// The caller has sent its last byte while a request was being answered.
+    HalfClosed(HalfClosed),
+    /// The connection broke.
+    Lost(io::ErrorKind),
     /// A body broke off.
     Broken,
     /// A head was refused.
@@ -40,13 +63,26 @@ enum State {
 
 impl Guarded {
     /// `refuse` counts a violation of a head and gives the answer to it.
-    pub(super) fn new(stream: TcpStream, refuse: Refuse) -> Self {
-        Self { stream, framing: Framing::new(), refuse, state: State::Open }
+    /// `half_closed` is cancelled when the caller has sent its last byte.
+    pub(super) fn new(
+        stream: TcpStream,
+        refuse: Refuse,
+        progress: Arc<Progress>,
+        half_closed: CancellationToken,
+    ) -> Self {
+        let written = Written { request: 0, waits: false };
+        Self { stream, framing: Framing::new(), refuse, progress, half_closed, written, state: State::Open }
     }
 
     fn read_on(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        let (before, room) = (buf.filled().len(), buf.remaining());
+        if let Err(error) = ready!(Pin::new(&mut self.stream).poll_read(cx, buf)) {
+            self.state = State::Lost(error.kind());
+            return self.lost(error.kind(), cx);
+        }
+        if buf.filled().len() == before && room > 0 {
+            return self.ended(cx);
+        }
         if let Err(stop) = self.framing.read(buf.filled().get(before..).unwrap_or_default()) {
             self.stop(stop, before, buf);
             if buf.filled().len() == before {
@@ -76,11 +112,51 @@ impl Guarded {
         };
     }
 
+    /// The caller has sent its last byte.
+    fn ended(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.framing.is_between_requests() {
+            return Poll::Ready(Ok(()));
+        }
+        match (self.progress.phase(), self.written.waits) {
+            (Phase::Idle, false) => return Poll::Ready(Ok(())),
+            // Whatever comes of it, the request was made: somebody must see it first, and leave a record.
+            (Phase::Asked, _) => return later(cx),
+            // A caller of HTTP/1.0 cannot be asked whether it is there (RFC 9110 §15.2).
+            (Phase::Answering, _) if self.framing.is_http10() => return Poll::Ready(Ok(())),
+            (Phase::Idle | Phase::Answering, _) => {}
+        }
+        let answer_has_begun = self.written.waits || self.written.request == self.progress.requests();
+        let line = if answer_has_begun { Line::Taken } else { Line::Free };
+        if !matches!(self.state, State::HalfClosed(_)) {
+            self.half_closed.cancel();
+            self.state = State::HalfClosed(HalfClosed::new());
+        }
+        let State::HalfClosed(watch) = &mut self.state else { return Poll::Pending };
+        watch.poll(&self.stream, line, cx).map(Err)
+    }
+
+    /// The connection broke. A request that came over it is seen by somebody before it goes down with it.
+    fn lost(&self, kind: io::ErrorKind, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.progress.phase() {
+            Phase::Asked => later(cx),
+            Phase::Idle | Phase::Answering => Poll::Ready(Err(kind.into())),
+        }
+    }
+
+    fn wrote(&mut self, first: &[u8], progress: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.written.waits = progress.is_pending();
+        let request = self.progress.requests();
+        if self.written.request != request && !first.starts_with(INTERIM) {
+            self.written.request = request;
+        }
+        progress
+    }
+
     /// What there is to read after a violation.
     fn after(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.state {
             State::Leaving(farewell) => ready!(farewell.poll(&mut self.stream, cx)),
-            State::Open | State::Broken | State::Over => {}
+            State::Open | State::HalfClosed(_) | State::Lost(_) | State::Broken | State::Over => {}
         }
         if matches!(self.state, State::Leaving(_)) {
             self.state = State::Over;
@@ -93,6 +169,8 @@ impl AsyncRead for Guarded {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.state {
             State::Open => self.read_on(cx, buf),
+            State::HalfClosed(_) => self.ended(cx),
+            State::Lost(kind) => self.lost(kind, cx),
             State::Broken | State::Leaving(_) | State::Over => self.after(cx),
         }
     }
@@ -100,7 +178,8 @@ impl AsyncRead for Guarded {
 
 impl AsyncWrite for Guarded {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let progress = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.wrote(buf, progress)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -114,7 +193,9 @@ impl AsyncWrite for Guarded {
         }
         match &mut this.state {
             State::Leaving(farewell) => farewell.poll(&mut this.stream, cx).map(Ok),
-            State::Open | State::Broken | State::Over => Pin::new(&mut this.stream).poll_shutdown(cx),
+            State::Open | State::HalfClosed(_) | State::Lost(_) | State::Broken | State::Over => {
+                Pin::new(&mut this.stream).poll_shutdown(cx)
+            }
         }
     }
 
@@ -123,12 +204,18 @@ impl AsyncWrite for Guarded {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let progress = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.wrote(bufs.first().map(|first| &**first).unwrap_or_default(), progress)
     }
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }
+}
+
+fn later<T>(cx: &Context<'_>) -> Poll<T> {
+    cx.waker().wake_by_ref();
+    Poll::Pending
 }
 
 /// The last answer of a connection: written, then the peer's remaining bytes are read and forgotten for a while, for

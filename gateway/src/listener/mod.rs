@@ -9,7 +9,9 @@ pub mod dispatch;
 pub mod forwarded;
 mod framing;
 mod guarded;
+mod half_closed;
 pub mod health;
+mod progress;
 pub mod refusal;
 mod stall;
 
@@ -29,11 +31,23 @@ use hyper_util::server::conn::auto;
 use prometheus::IntGauge;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
+use self::guarded::Guarded;
+use self::progress::Progress;
 use self::refusal::{Refusal, Refuse};
 use crate::config::ConnectionLimits;
 use crate::tasks::{StreamTasks, Tasks};
 use crate::telemetry::Metrics;
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The peer, or whoever a trusted proxy says it speaks for.
+    pub source: SocketAddr,
+    /// Cancelled when the caller has sent its last byte: it may still listen, or be gone. Over HTTP/1 only.
+    pub half_closed: CancellationToken,
+}
 
 /// What an accept loop needs besides its socket.
 #[derive(Clone, Debug)]
@@ -53,9 +67,9 @@ impl Acceptor {
     pub async fn run<A, F, B, R>(self, socket: TcpListener, refuse: R, answer: A)
     where
         R: Fn(SocketAddr) -> Refuse,
-        A: Fn(SocketAddr, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        A: Fn(Caller, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let room = Arc::new(Semaphore::new(self.limits.connections));
@@ -67,7 +81,7 @@ impl Acceptor {
             };
             match (accepted, Arc::clone(&room).try_acquire_owned()) {
                 (Ok((stream, peer)), Ok(place)) => {
-                    let from = Caller { peer, refuse: refuse(peer), place };
+                    let from = Accepted { peer, refuse: refuse(peer), place };
                     let work = self.clone().connection(stream, from, answer.clone());
                     self.tasks.spawn("connection", work);
                 }
@@ -83,25 +97,30 @@ impl Acceptor {
         }
     }
 
-    async fn connection<A, F, B>(self, stream: TcpStream, caller: Caller, answer: A)
+    async fn connection<A, F, B>(self, stream: TcpStream, accepted: Accepted, answer: A)
     where
-        A: Fn(SocketAddr, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        A: Fn(Caller, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let Caller { peer, refuse, place } = caller;
+        let Accepted { peer, refuse, place } = accepted;
         let _open = Open::new(self.metrics.connections.with_label_values(&[self.name]), place);
         // Events are small and must leave at once.
         let _ = stream.set_nodelay(true);
         let spoken = Arc::new(AtomicBool::new(false));
-        let heard = Arc::clone(&spoken);
+        let (heard, progress) = (Arc::clone(&spoken), Arc::new(Progress::default()));
+        let caller = Caller { source: peer, half_closed: CancellationToken::new() };
+        let guarded = Guarded::new(stream, Arc::clone(&refuse), Arc::clone(&progress), caller.half_closed.clone());
         let service = service_fn(move |request| {
             heard.store(true, Ordering::Relaxed);
-            let response = answer(peer, request);
-            async move { Ok::<_, Infallible>(response.await) }
+            let turn = progress.asked();
+            let response = answer(caller.clone(), request);
+            async move {
+                turn.begin();
+                Ok::<_, Infallible>(response.await.map(|body| turn.through(body)))
+            }
         });
-        let guarded = guarded::Guarded::new(stream, Arc::clone(&refuse));
         let io = TokioIo::new(stall::Stalling::new(guarded, WRITE_PATIENCE));
         let builder = self.builder();
         let mut connection = std::pin::pin!(builder.serve_connection(io, service));
@@ -159,8 +178,8 @@ impl Acceptor {
     }
 }
 
-/// Who is at the other end of a connection.
-struct Caller {
+/// A connection's peer, how it is refused, and its place among the others.
+struct Accepted {
     peer: SocketAddr,
     refuse: Refuse,
     place: OwnedSemaphorePermit,

@@ -36,6 +36,7 @@ pub use parts::Parts;
 
 use crate::app::App;
 use crate::clock::Micros;
+use crate::listener::Caller;
 use crate::registry::Snapshot;
 use crate::reject::Reject;
 use audit::Trail;
@@ -47,7 +48,6 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use owner::Ownership;
 use refusal::Manner;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// What one request is judged by: the time, the world and the head, all taken once.
@@ -56,6 +56,7 @@ struct Exchange<'a> {
     app: &'a Arc<App>,
     world: &'a Snapshot,
     head: &'a Head,
+    caller: &'a Caller,
     now: Micros,
 }
 
@@ -69,16 +70,16 @@ struct Done {
     slot: limit::Slot,
 }
 
-/// Answers one request below `/a2a/{tenant}/{card}`. `source` is the caller's address, behind trusted proxies if any.
-pub async fn handle(app: Arc<App>, source: SocketAddr, request: Request<Incoming>) -> Response<Body> {
+/// Answers one request below `/a2a/{tenant}/{card}`.
+pub async fn handle(app: Arc<App>, caller: Caller, request: Request<Incoming>) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
     let (now, world) = (app.clock.now(), app.registry.snapshot());
     let head = Head::read(&parts);
     // How to answer, also when refusing; every stage may sharpen it.
     let mut manner = Manner::unknown(&head, &app.calls.own_domain);
     // Becomes one record once a principal is proven; refusals before that are counted.
-    let mut trail = Trail::new(&app, source, &head, now);
-    let exchange = Exchange { app: &app, world: &world, head: &head, now };
+    let mut trail = Trail::new(&app, caller.source, &head, now);
+    let exchange = Exchange { app: &app, world: &world, head: &head, caller: &caller, now };
     match run(&exchange, &mut body, &mut manner, &mut trail).await {
         Ok(done) => respond::answer(&exchange, done, manner, trail).await,
         Err(reject) => {
@@ -94,7 +95,7 @@ async fn run(
     manner: &mut Manner,
     trail: &mut Trail,
 ) -> Result<Done, Reject> {
-    let Exchange { app, world, head, now } = *exchange;
+    let Exchange { app, world, head, now, .. } = *exchange;
     // Who is addressed? Path and method only; what exists is nobody's business yet.
     let route = route::resolve(head)?;
     manner.routed(&route, head);

@@ -171,7 +171,7 @@ struct Streaming {
 }
 
 async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: Streaming) -> Response<Body> {
-    let Exchange { app, head, now, .. } = *exchange;
+    let Exchange { app, head, caller, now, .. } = *exchange;
     let Streaming { permit, call, slot, manner, mut trail } = with;
     if trail.opened().await.is_err() {
         return refuse(head, &Reject::Audit, &manner, &mut trail).await;
@@ -187,6 +187,7 @@ async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: 
         out,
         withdrawal: permit.withdrawal(call, now),
         stopping: app.tasks.stopping(),
+        half_closed: caller.half_closed.clone(),
         timing: Timing {
             idle: card.stream_idle.unwrap_or(limits.stream_idle),
             total: card.stream_total.unwrap_or(limits.stream_total),

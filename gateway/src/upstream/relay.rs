@@ -58,6 +58,8 @@ pub(crate) struct Relay {
     pub(crate) out: mpsc::Sender<Bytes>,
     pub(crate) withdrawal: Withdrawal,
     pub(crate) stopping: CancellationToken,
+    /// The caller has sent its last byte: a ping finds out whether it still listens.
+    pub(crate) half_closed: CancellationToken,
     pub(crate) timing: Timing,
     pub(crate) refusals: Refusals,
 }
@@ -115,6 +117,7 @@ impl Relay {
         let total = Instant::now() + self.timing.total;
         let mut idle = Instant::now() + self.timing.idle;
         let mut ping = Instant::now() + PING;
+        let mut asked = false;
         loop {
             let next = total.min(idle).min(ping);
             let happened = tokio::select! {
@@ -122,6 +125,10 @@ impl Relay {
                 withdrawn = &mut self.withdrawal => return taken_away(withdrawn),
                 () = self.stopping.cancelled() => return End::Refused(Reject::Draining),
                 () = self.out.closed() => return End::CallerGone,
+                () = self.half_closed.cancelled(), if !asked => {
+                    (asked, ping) = (true, Instant::now());
+                    continue;
+                }
                 happened = self.events.next() => happened,
                 () = sleep_until(next) => {
                     if next == ping {

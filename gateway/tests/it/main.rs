@@ -18,6 +18,7 @@ mod config;
 mod discovery;
 mod extended_card;
 mod guard;
+mod half_close;
 mod harness;
 mod headers;
 mod import;
