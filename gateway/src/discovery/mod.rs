@@ -23,7 +23,7 @@ use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use store::TenantId;
 
-pub use route::{Asked, route};
+pub use route::{Asked, is_well_known, route};
 
 use self::served::{Keep, Served};
 use crate::app::App;

@@ -63,6 +63,22 @@ pub fn route(raw_path: &str) -> Option<Asked> {
     Some(asked)
 }
 
+/// Whether nothing but a document that is read lives at this path. Paths below a card are a call's to refuse, for it
+/// leaves a record.
+#[must_use]
+pub fn is_well_known(raw_path: &str) -> bool {
+    match route(raw_path) {
+        Some(
+            Asked::Wrapper { .. }
+            | Asked::KeySet { .. }
+            | Asked::TenantDefault { .. }
+            | Asked::Default
+            | Asked::Catalog,
+        ) => true,
+        Some(Asked::Card { .. } | Asked::Directory { .. }) | None => false,
+    }
+}
+
 /// Names that can't exist go to whoever answers "nothing here".
 fn named(name: &str) -> Option<String> {
     is_name(name).then(|| name.to_owned())

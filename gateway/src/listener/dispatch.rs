@@ -62,10 +62,16 @@ async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>)
     }
     if reads && let Some(found) = discovery::route(path) {
         let (parts, _) = request.into_parts();
-        return discovery::answer(&app, caller.source, &parts, found).await.map(full);
+        return discovery::answer(&app, caller.peer, &parts, found).await.map(full);
+    }
+    if discovery::is_well_known(path) {
+        let mut response =
+            plain(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this document can only be read");
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+        return response;
     }
     if path.starts_with("/a2a/") {
-        let source = forwarded::source(caller.source, request.headers(), &app.settings.public.trusted_proxies);
+        let source = forwarded::source(caller.peer, request.headers(), &app.settings.public.trusted_proxies);
         return call(app, Caller { source, ..caller }, request).await;
     }
     plain(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
@@ -123,7 +129,7 @@ pub async fn admin(
         return metrics(&app).map(axum::body::Body::from);
     }
     let mut request = request.map(axum::body::Body::new);
-    request.extensions_mut().insert(axum::extract::ConnectInfo(caller.source));
+    request.extensions_mut().insert(axum::extract::ConnectInfo(caller.peer));
     match AssertUnwindSafe(router.oneshot(request)).catch_unwind().await {
         Ok(Ok(response)) => response,
         Ok(Err(never)) => match never {},

@@ -43,7 +43,9 @@ use crate::telemetry::Metrics;
 /// Who is at the other end of a connection.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The peer, or whoever a trusted proxy says it speaks for.
+    /// The other end of the connection.
+    pub peer: SocketAddr,
+    /// The same, or whoever a trusted proxy says it speaks for.
     pub source: SocketAddr,
     /// Cancelled when the caller has sent its last byte: it may still listen, or be gone. Over HTTP/1 only.
     pub half_closed: CancellationToken,
@@ -110,7 +112,7 @@ impl Acceptor {
         let _ = stream.set_nodelay(true);
         let spoken = Arc::new(AtomicBool::new(false));
         let (heard, progress) = (Arc::clone(&spoken), Arc::new(Progress::default()));
-        let caller = Caller { source: peer, half_closed: CancellationToken::new() };
+        let caller = Caller { peer, source: peer, half_closed: CancellationToken::new() };
         let guarded = Guarded::new(stream, Arc::clone(&refuse), Arc::clone(&progress), caller.half_closed.clone());
         let service = service_fn(move |request| {
             heard.store(true, Ordering::Relaxed);

@@ -36,7 +36,7 @@ pub use parts::Parts;
 
 use crate::app::App;
 use crate::clock::Micros;
-use crate::listener::Caller;
+use crate::listener::{Caller, forwarded};
 use crate::registry::Snapshot;
 use crate::reject::Reject;
 use audit::Trail;
@@ -57,6 +57,7 @@ struct Exchange<'a> {
     world: &'a Snapshot,
     head: &'a Head,
     caller: &'a Caller,
+    public_url: Option<(usize, &'a str)>,
     now: Micros,
 }
 
@@ -79,7 +80,9 @@ pub async fn handle(app: Arc<App>, caller: Caller, request: Request<Incoming>) -
     let mut manner = Manner::unknown(&head, &app.calls.own_domain);
     // Becomes one record once a principal is proven; refusals before that are counted.
     let mut trail = Trail::new(&app, caller.source, &head, now);
-    let exchange = Exchange { app: &app, world: &world, head: &head, caller: &caller, now };
+    let public_url = forwarded::public_url(caller.peer, &parts, &app.settings.public);
+    let public_url = public_url.map(|(which, url)| (which, url.as_str()));
+    let exchange = Exchange { app: &app, world: &world, head: &head, caller: &caller, public_url, now };
     match run(&exchange, &mut body, &mut manner, &mut trail).await {
         Ok(done) => respond::answer(&exchange, done, manner, trail).await,
         Err(reject) => {
@@ -143,6 +146,6 @@ async fn run(
     let heard = respond::heard(reply, &ownership, &guards, &mut findings).await;
     trail.inspected(findings);
     let heard = heard.inspect_err(|_| trail.forget_names())?;
-    let reply = respond::published(heard, call.kind, &permit, app)?;
+    let reply = respond::published(heard, call.kind, &permit, exchange.public_url)?;
     Ok(Done { reply, call: call.kind, permit, ownership, guards, slot })
 }

@@ -23,6 +23,7 @@ use crate::upstream::relay::{Relay, Timing, WAITING};
 use a2a::dialect::{BadAnswer, Wire};
 use a2a::{Answer, Call, Event, Fault, FaultKind, OperationKind};
 use http::Response;
+use http::header::{self, HeaderValue};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -99,16 +100,21 @@ async fn early(mut events: Events, guards: &Guards, findings: &mut Findings) -> 
     })
 }
 
-/// An agent's extended card as the gateway publishes it: with the gateway's addresses in place of the agent's, and the
-/// tenant's signatures over what is left after the guard (protocol 6.3).
-pub(super) fn published(reply: Reply, kind: OperationKind, permit: &Permit, app: &App) -> Result<Reply, Reject> {
+/// An agent's extended card as the gateway publishes it: with the gateway's addresses in place of the agent's, under
+/// the public URL that the caller used, and the tenant's signatures over what is left after the guard (protocol 6.3).
+pub(super) fn published(
+    reply: Reply,
+    kind: OperationKind,
+    permit: &Permit,
+    public_url: Option<(usize, &str)>,
+) -> Result<Reply, Reject> {
     match reply {
         Reply::Answer(mut answer, size) if kind == OperationKind::GetExtendedCard => {
             let bad =
                 || Reject::from(ForwardError::BadAnswer(BadAnswer::Shape { member: "card", problem: "is no card" }));
             let document = answer.body.as_object().ok_or_else(bad)?;
-            let url = app.settings.public.urls.first().ok_or(Reject::Internal)?;
-            let signed = publish::signed(document, permit.tenant(), &permit.card().name, (0, url.as_str()));
+            let public_url = public_url.ok_or(Reject::Internal)?;
+            let signed = publish::signed(document, permit.tenant(), &permit.card().name, public_url);
             answer.body = Json::from(signed.map_err(|error| match error {
                 PublishError::Document(_) => bad(),
                 PublishError::NoSigner | PublishError::Sign(_) => Reject::Internal,
@@ -141,7 +147,14 @@ pub(super) async fn answer(exchange: &Exchange<'_>, done: Done, manner: Manner, 
     if trail.close(outcome, wire.status).await.is_err() {
         return refuse(head, &Reject::Audit, &manner, &mut trail).await;
     }
-    encode::whole(wire, head, slot)
+    let mut response = encode::whole(wire, head, slot);
+    if call == OperationKind::GetExtendedCard {
+        // It is for this caller alone (T-CARD-5), whatever stands between.
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+        headers.insert(header::VARY, HeaderValue::from_static("Authorization, X-API-Key"));
+    }
+    response
 }
 
 /// A whole answer; to a caller who asked for a stream it is a stream of one event.

@@ -182,6 +182,33 @@ async fn trusted_proxies_choose_among_the_public_urls() {
 }
 
 #[tokio::test]
+async fn a_document_with_the_wrong_verb_names_the_right_ones() {
+    let h = started().await;
+    for path in [
+        "/.well-known/agent-card/acme/echo",
+        "/.well-known/agent-card/acme/nobody",
+        "/.well-known/a2a-jwks/acme",
+        "/.well-known/agent-card.json",
+        "/.well-known/agent.json",
+        "/.well-known/api-catalog",
+        "/a2a/acme/.well-known/agent-card.json",
+    ] {
+        for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
+            let answer = h.request(method.clone(), path).send().await;
+            let seen = (answer.status, answer.header("allow"), answer.json()["code"].clone());
+            let right = (StatusCode::METHOD_NOT_ALLOWED, "GET, HEAD, OPTIONS", json!("method_not_allowed"));
+            assert_eq!(seen, right, "{method} {path}");
+        }
+    }
+    let unknown = h.request(Method::POST, "/.well-known/other").send().await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+    // Below a card it is a call's to refuse: a credential comes first.
+    let below = h.request(Method::POST, "/a2a/acme/echo/.well-known/agent-card.json").send().await;
+    assert_eq!(below.status, StatusCode::UNAUTHORIZED);
+    h.finish().await;
+}
+
+#[tokio::test]
 async fn unchanged_documents_are_not_sent_again_and_changed_ones_are() {
     let h = started().await;
     for path in ["/a2a/acme/echo", "/.well-known/agent-card/acme/echo", "/.well-known/a2a-jwks/acme", "/a2a/acme"] {

@@ -1,21 +1,67 @@
 //! The extended card on its way through: whose addresses it names, who signed it.
 
 use a2a::sign::{self, jwks};
+use chancery::clock::Clock;
 use http::StatusCode;
 use serde_json::json;
 
-use crate::harness::{Harness, PUBLIC_URL, document};
+use crate::harness::{Caller, Db, Harness, PUBLIC_URL, document};
 
-#[tokio::test]
-async fn extended_card_names_the_gateway_alone_and_is_signed_by_the_tenant() {
-    let h = Harness::start().await;
+async fn started(settings: &[(&str, &str)]) -> (Harness, Caller) {
+    let h = Harness::start_with(Db::Sqlite, Clock::System, settings).await.unwrap();
     h.tenant("acme").await;
     let settings = json!({"upstream": {"interfaces": [{"url": h.agents.echo_url}], "dialect": "v10_jsonrpc"}});
     let mut offers = document("Echo");
     offers["capabilities"]["extendedAgentCard"] = json!(true);
     h.card_with("acme", "echo", &settings, &offers).await;
     let caller = h.caller("acme", "caller", &["echo"], &["*"]).await;
+    (h, caller)
+}
 
+/// T-CARD-5: what one caller may read is kept for nobody.
+#[tokio::test]
+async fn extended_card_is_kept_by_no_cache_in_any_dialect() {
+    let (h, caller) = started(&[]).await;
+    let by_path = h.get("/a2a/acme/echo/extendedAgentCard").header("a2a-version", "1.0");
+    let envelope = json!({"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard", "params": {}});
+    let by_rpc = h.post("/a2a/acme/echo", &envelope).header("a2a-version", "1.0");
+    for asking in [by_path, by_rpc] {
+        let answer = asking.key(&caller.key).send().await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+        assert!(answer.text().contains("signatures"), "{}", answer.text());
+        assert_eq!(answer.header("cache-control"), "private, no-store");
+        assert_eq!(answer.header("vary"), "Authorization, X-API-Key");
+    }
+    h.finish().await;
+}
+
+/// The same public URL as in the public card, with signatures that name its key set.
+#[tokio::test]
+async fn extended_card_names_the_public_url_that_the_caller_used() {
+    let (h, caller) = started(&[("CHANCERY__PUBLIC__PUBLIC_URLS", "https://gw.test,https://inner.test:8443")]).await;
+    for (host, base) in [
+        ("inner.test:8443", "https://inner.test:8443"),
+        ("gw.test", "https://gw.test"),
+        ("evil.test", "https://gw.test"),
+    ] {
+        let asking = h.get("/a2a/acme/echo/extendedAgentCard").header("a2a-version", "1.0").header("host", host);
+        let extended = asking.key(&caller.key).send().await;
+        let public = h.get("/a2a/acme/echo").header("host", host).send().await.json();
+        assert_eq!(extended.json()["url"], format!("{base}/a2a/acme/echo"), "{host}");
+        assert_eq!(extended.json()["supportedInterfaces"], public["supportedInterfaces"], "{host}");
+        let key_set = |card: &serde_json::Value| -> Vec<u8> {
+            use base64::Engine as _;
+            let header = card["signatures"][0]["protected"].as_str().unwrap();
+            base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(header).unwrap()
+        };
+        assert_eq!(key_set(&extended.json()), key_set(&public), "{host}");
+    }
+    h.finish().await;
+}
+
+#[tokio::test]
+async fn extended_card_names_the_gateway_alone_and_is_signed_by_the_tenant() {
+    let (h, caller) = started(&[]).await;
     let answer = h.get("/a2a/acme/echo/extendedAgentCard").header("a2a-version", "1.0").key(&caller.key).send().await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
     assert!(answer.header("cache-control").contains("no-store"));
