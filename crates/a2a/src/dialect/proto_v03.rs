@@ -120,6 +120,8 @@ fn read(object: &mut Object, shape: &'static Shape, bytes: R3Bytes) -> Result<()
         Name::Configuration => {
             rename(object, "pushNotification", "pushNotificationConfig")?;
             drop_zero_history(object);
+            // Protobuf's JSON leaves `false` out: whoever configures a send and does not say `blocking` does not block.
+            v03::add(object, "blocking", || false.into());
             v03::read_configuration(object)
         }
         Name::Authentication => v03::read_authentication(object),
