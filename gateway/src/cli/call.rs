@@ -26,7 +26,7 @@ pub(super) struct CallArgs {
     /// The key or token.
     #[arg(long, env = "CHANCERY_KEY", hide_env_values = true)]
     key: Option<SecretString>,
-    /// Speak this dialect (v10_jsonrpc, v10_http_json, v03_jsonrpc) instead of the card's first.
+    /// Speak this dialect (v10_jsonrpc, v10_http_json, v03_jsonrpc, v03_http_json) instead of the card's first.
     #[arg(long)]
     dialect: Option<String>,
 }

@@ -43,7 +43,8 @@ pub(super) struct ImportArgs {
     /// The card's name here; from the agent's name if absent.
     #[arg(long)]
     name: Option<String>,
-    /// Speak this dialect at the address (v10_jsonrpc, v10_http_json, v03_jsonrpc, path_rpc) instead of asking the agent.
+    /// Speak this dialect at the address (v10_jsonrpc, v10_http_json, v03_jsonrpc, v03_http_json, path_rpc) instead of asking
+    /// the agent.
     #[arg(long)]
     dialect: Option<String>,
     /// Keep the address you gave, with the paths that the card names.

@@ -53,7 +53,8 @@ pub struct CardSettings {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Upstream {
-    /// One entry a URL, preferred first.
+    /// One entry a URL, preferred first; those of 1.0 go before those of 0.3, and the next one stands in where a call
+    /// could not begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interfaces: Option<Vec<Interface>>,
     /// The one dialect to speak, whatever the interfaces say: `v10_jsonrpc`, `v10_http_json`, `v03_jsonrpc`,

@@ -302,3 +302,50 @@ async fn agent_that_answers_nothing_of_ours_is_set_up_by_hand() {
     assert_eq!(used, &json!(format!("{}/rpc", inside.url())), "{done}");
     desk.h.finish().await;
 }
+
+/// A card of 0.3 that offers HTTP+JSON alone.
+fn old_card(name: &str, url: &str) -> Reply {
+    let mut card = document(name);
+    card.as_object_mut().unwrap().remove("supportedInterfaces");
+    card["url"] = json!(url);
+    card["preferredTransport"] = json!("HTTP+JSON");
+    card["protocolVersion"] = json!("0.3.0");
+    Reply::json(200, card.to_string())
+}
+
+#[tokio::test]
+async fn agents_of_the_old_http_binding_are_recognised() {
+    let desk = Desk::acme().await;
+    // The Python SDK says no more than a text, and takes both spellings of the colon; another agent's address names
+    // the version already, and it says a code.
+    let python = Script::by(|request| match (request.method(), request.path()) {
+        ("GET", ROOT_CARD) => old_card("Python", &host(request)),
+        ("GET", path) if path.starts_with("/v1/tasks/probe-") => Reply::json(404, r#"{"message":"Task not found"}"#),
+        (_, "/v1/message:send" | "/v1/message%3Asend") => Reply::whole(405, "text/plain", "Method Not Allowed"),
+        _ => not_found(),
+    });
+    let versioned = Script::by(|request| match (request.method(), request.path()) {
+        ("GET", ROOT_CARD) => old_card("Versioned", &format!("{}/v1", host(request))),
+        ("GET", path) if path.starts_with("/v1/tasks/probe-") => {
+            Reply::json(404, r#"{"code":-32001,"message":"Task not found"}"#)
+        }
+        (_, "/v1/message:send") => Reply::whole(405, "text/plain", "Method Not Allowed"),
+        _ => not_found(),
+    });
+    for (script, name, below, colon, bytes) in
+        [(python, "python", "", "percent", json!("double")), (versioned, "versioned", "/v1", "literal", Value::Null)]
+    {
+        let agent = Scripted::start(script).await.unwrap();
+        let done = imported(&desk, &agent.url(), name).await;
+        let (found, upstream) = (&done["import"]["interfaces"][0], &done["card"]["spec"]["upstream"]);
+        assert_eq!((&found["dialect"], &found["declared"]), (&json!("v03_http_json"), &json!("HTTP+JSON 0.3.0")));
+        let told = found["evidence"].as_str().unwrap();
+        assert!(told.starts_with("answered GetTask for an unknown task as v03_http_json"), "{told}");
+        assert_eq!(told.contains("encodes files twice"), name == "python", "{told}");
+        let interface = json!({"url": format!("{}{below}", agent.url()), "binding": "HTTP+JSON", "version": "0.3"});
+        assert_eq!(upstream["interfaces"], json!([interface]), "{done}");
+        assert_eq!((&upstream["settled_colon"], &upstream["r3_bytes"]), (&json!(colon), &bytes), "{name}");
+        only_asked(&agent);
+    }
+    desk.h.finish().await;
+}

@@ -21,6 +21,7 @@ mod guard;
 mod half_close;
 mod harness;
 mod headers;
+mod http_json_v03;
 mod import;
 mod json;
 mod limits;

@@ -124,6 +124,28 @@ fn paths(problems: &[Problem]) -> Vec<&str> {
 }
 
 #[test]
+fn of_an_agents_interfaces_the_one_that_loses_least_is_called() {
+    let settings = r#"{"upstream":{"r3_bytes":"double","interfaces":[
+        {"url":"http://127.0.0.1:1/v1/","binding":"HTTP+JSON","version":"0.3"},
+        {"url":"http://127.0.0.1:2","binding":"JSONRPC","version":"0.3.0"},
+        {"url":"http://127.0.0.1:3","binding":"HTTP+JSON","version":"1.0"},
+        {"url":"http://127.0.0.1:4","binding":"JSONRPC","version":"1.0"}]}}"#;
+    let mut rows = rows(1);
+    rows.cards = vec![card("echo", settings, 1)];
+    let world = snapshot(compiler().tenant(&rows, &Snapshot::default()));
+    let interfaces = &world.tenants["acme"].cards["echo"].upstream.interfaces;
+    let order: Vec<_> = interfaces.iter().map(|one| (one.dialect, one.address.base.as_str())).collect();
+    let expected = [
+        (a2a::Dialect::R1, "http://127.0.0.1:3"),
+        (a2a::Dialect::J1, "http://127.0.0.1:4"),
+        (a2a::Dialect::J3, "http://127.0.0.1:2"),
+        (a2a::Dialect::R3, "http://127.0.0.1:1/v1"),
+    ];
+    assert_eq!(order, expected);
+    assert_eq!(interfaces[3].address.r3_bytes, a2a::dialect::R3Bytes::Double);
+}
+
+#[test]
 fn rows_become_a_world() {
     let world = snapshot(compiler().tenant(&rows(1), &Snapshot::default()));
     let acme = &world.tenants["acme"];
