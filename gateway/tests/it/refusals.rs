@@ -5,6 +5,8 @@ use crate::wire::{Ask, Heard};
 use a2a::{Dialect, OperationKind};
 use sample_agents::hostile::{Behaviour, Scripted, start};
 
+const SEND_BODY: &str = r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
+
 /// Every operation as JSON-RPC v1.0, HTTP+JSON v1.0 and JSON-RPC v0.3, without a credential.
 fn every_operation(card: &str) -> Vec<(OperationKind, Ask)> {
     let says = says("hi");
@@ -229,4 +231,20 @@ async fn the_audit_full_means_no_service() {
     }
     assert_eq!((last.status, last.code()), (503, -32047));
     assert!(last.header("retry-after").is_some());
+}
+
+/// Every scheme that a challenge offers is accepted, and two credentials stay two.
+#[tokio::test]
+async fn every_scheme_of_the_challenges_proves_the_principal() {
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).start().await;
+    let ask = || Ask::post("/a2a/acme/echo/message:send").v10();
+    let challenged = rig.call(ask().json(SEND_BODY)).await;
+    for challenge in challenged.headers("www-authenticate") {
+        let scheme = challenge.split(' ').next().unwrap().to_owned();
+        let heard = rig.call(ask().header("Authorization", &format!("{scheme} {P1}")).json(SEND_BODY)).await;
+        assert_eq!(heard.status, 200, "{scheme}: {}", heard.text());
+        let two = ask().header("Authorization", &format!("{scheme} {P1}")).header("X-API-Key", P1);
+        assert_eq!(rig.call(two.json(SEND_BODY)).await.status, 400, "{scheme}");
+    }
 }

@@ -67,16 +67,18 @@ pub fn identify(head: &Head, world: &Snapshot, now: Micros) -> Result<Identity, 
         (Some(_), Some(_)) => return Err(AuthenticateError::TwoCredentials),
         (None, None) => return Err(AuthenticateError::MissingCredential),
         (None, Some(key)) => key.as_bytes(),
-        (Some(authorization), None) => bearer(authorization.as_bytes()).ok_or(AuthenticateError::BadCredential)?,
+        (Some(authorization), None) => key_of(authorization.as_bytes()).ok_or(AuthenticateError::BadCredential)?,
     };
     let credential = api_key::look_up(presented, world, now).ok_or(AuthenticateError::BadCredential)?;
     Ok(Identity { credential })
 }
 
-/// The token of `Bearer <token>`; the scheme's name is case-insensitive (RFC 9110 §11.1).
-fn bearer(value: &[u8]) -> Option<&[u8]> {
-    let (scheme, rest) = value.split_at_checked(b"bearer ".len())?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then(|| rest.trim_ascii())
+/// The key of `Bearer <key>` or `ApiKey <key>`, which are the schemes of the challenges; a scheme's name is
+/// case-insensitive (RFC 9110 §11.1).
+fn key_of(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, rest) = value.split_at_checked(value.iter().position(|byte| *byte == b' ')?)?;
+    let is_known = [b"bearer".as_slice(), b"apikey"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    is_known.then(|| rest.trim_ascii())
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ fn a_key_proves_its_principal_in_either_header_and_any_case_of_the_scheme() {
     for (name, value) in [
         ("authorization", "Bearer sk_test_acme_1"),
         ("authorization", "bEARER   sk_test_acme_1"),
+        ("authorization", "ApiKey sk_test_acme_1"),
+        ("authorization", "apikey   sk_test_acme_1"),
         ("x-api-key", "sk_test_acme_1"),
     ] {
         assert_eq!(identify_with(&world, &[(name, value.as_bytes())]).unwrap(), "p1", "{value}");
@@ -43,8 +45,11 @@ fn a_key_proves_its_principal_in_either_header_and_any_case_of_the_scheme() {
 
 #[test]
 fn two_credentials_are_refused_even_if_both_are_good() {
-    let both: [(&str, &[u8]); 2] = [("authorization", b"Bearer sk_test_acme_1"), ("x-api-key", b"sk_test_acme_1")];
-    assert_eq!(identify_with(&world(None), &both), Err(AuthenticateError::TwoCredentials));
+    for scheme in ["Bearer", "ApiKey"] {
+        let authorization = format!("{scheme} sk_test_acme_1");
+        let both: [(&str, &[u8]); 2] = [("authorization", authorization.as_bytes()), ("x-api-key", b"sk_test_acme_1")];
+        assert_eq!(identify_with(&world(None), &both), Err(AuthenticateError::TwoCredentials), "{scheme}");
+    }
 }
 
 #[test]
@@ -55,6 +60,12 @@ fn nothing_but_the_whole_key_proves_anything() {
         b"Bearer".as_slice(),
         b"Bearer ",
         b"Basic sk_test_acme_1",
+        b"ApiKey",
+        b"ApiKey ",
+        b"ApiKeysk_test_acme_1",
+        b"ApiKey\tsk_test_acme_1",
+        b"ApiKey Bearer sk_test_acme_1",
+        b"ApiKey sk_test_acme_1, Bearer sk_test_acme_1",
         b"sk_test_acme_1",
         b"Bearer sk_test_acme_1 x",
         b"Bearer sk_test_acme_",
