@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use egress::{AllowEntry, Client, ClientSettings, Connector, ConnectorSettings, Own, Plaintext, Rules};
+use egress::{AllowEntry, Client, ClientSettings, Connector, ConnectorSettings, Own, Plaintext, Protocol, Rules};
 use secrecy::ExposeSecret as _;
 use store::{Pools, Store};
 use tokio::net::TcpListener;
@@ -28,6 +28,7 @@ use crate::registry::refresh::Refresh;
 use crate::seal::{Seal, SealError};
 use crate::tasks::Tasks;
 use crate::telemetry::Metrics;
+use crate::upstream::Upstream;
 
 /// The parts that requests need. Shared as one `Arc`; every part is fixed, what changes is inside the parts.
 #[derive(Debug)]
@@ -58,6 +59,8 @@ pub struct App {
     pub upstream: Client,
     /// Fetches of documents that others name (cards to import, key sets).
     pub fetch: Client,
+    /// Calls agents over gRPC, under the same rules.
+    pub grpc: Client,
     /// Signed cards.
     pub discovery: Discovery,
     /// What proves an administrator.
@@ -134,14 +137,22 @@ impl App {
         let public = bind("public", settings.public.listen).await?;
         let admin = bind("admin", settings.admin.listen).await?;
         let own = own(&settings, &[&public, &admin]);
-        let upstream = client(&settings, &settings.egress.allow, own.clone(), "egress.allow")?;
-        let fetch = client(&settings, &settings.egress.fetch_allow, own, "egress.fetch_allow")?;
+        let agents = |protocol| client(&settings, (&settings.egress.allow, "egress.allow"), own.clone(), protocol);
+        let (upstream, grpc) = (agents(Protocol::Http1)?, agents(Protocol::Http2)?);
+        let listed = (settings.egress.fetch_allow.as_slice(), "egress.fetch_allow");
+        let fetch = client(&settings, listed, own.clone(), Protocol::Http1)?;
         let sink = Sink::Store(store.clone());
         let (audit, shipper, recovered) =
             Audit::open_dir(&settings.audit, clock.clone(), sink).map_err(StartError::Audit)?;
         tracing::info!(writers = recovered.writers, bytes = recovered.bytes, "the audit spool is open");
         let page_key = PageKey::new(&seal.derive("page tokens", "")).ok_or(StartError::Seal(SealError::Malformed))?;
-        let calls = pipeline::Parts::new(&settings, store.clone(), upstream.clone(), page_key, &tasks);
+        let calls = pipeline::Parts::new(
+            &settings,
+            store.clone(),
+            Upstream::new(upstream.clone(), grpc.clone()),
+            page_key,
+            &tasks,
+        );
         let discovery = Discovery::new(settings.limits.card_cache_bytes);
         let app = Arc::new(Self {
             settings,
@@ -156,6 +167,7 @@ impl App {
             audit,
             calls,
             upstream,
+            grpc,
             fetch,
             discovery,
             admin_token,
@@ -276,12 +288,17 @@ fn own(settings: &Settings, sockets: &[&TcpListener]) -> Vec<Own> {
     own
 }
 
-fn client(settings: &Settings, allow: &[AllowEntry], own: Vec<Own>, key: &'static str) -> Result<Client, StartError> {
+fn client(
+    settings: &Settings,
+    (allow, key): (&[AllowEntry], &'static str),
+    own: Vec<Own>,
+    protocol: Protocol,
+) -> Result<Client, StartError> {
     let limits = &settings.limits.upstream;
     let rules = Arc::new(Rules::new(allow.to_vec(), own, Plaintext::Listed, key));
     let connector = ConnectorSettings { timeout: limits.connect, ..ConnectorSettings::default() };
     let connector = Connector::new(rules, connector).map_err(StartError::Tls)?;
-    let client = ClientSettings { idle: limits.idle, head: limits.unary, ..ClientSettings::default() };
+    let client = ClientSettings { idle: limits.idle, head: limits.unary, protocol, ..ClientSettings::default() };
     Ok(Client::new(connector, &client))
 }
 

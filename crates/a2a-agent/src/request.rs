@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::dialect::{RequestFacts, TargetError, Voice, Wire, target};
-use a2a::{Answer, Call, Envelope, Event, Fault, FaultKind, OperationKind, Target, Version, sse};
+use a2a::{Answer, Call, Dialect, Envelope, Event, Fault, FaultKind, OperationKind, Target, Version, grpc};
 use bytes::Bytes;
 use futures_util::stream;
+use http::header::HeaderName;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body::Frame;
@@ -46,17 +47,31 @@ impl Server {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let (head, body) = request.into_parts();
+        let in_grpc = head.uri.path().strip_prefix(&*self.0.mount).and_then(|path| grpc::target(&head.method, path));
+        match in_grpc {
+            Some(Ok(target)) => return self.told(&target, &head, body).await,
+            Some(Err(_)) => return whole(grpc_voice().fault(&FaultKind::PathNotFound.into(), DOMAIN)),
+            None => {}
+        }
         let Some(rest) = below(&self.0.mount, head.uri.path()) else { return not_here(TargetError::NotFound) };
         if rest == ["health"] {
             return document(&[("status", "ok")].into());
         }
         match target(&head.method, &rest) {
             Ok(Target::Card) => card(&self.0.card),
-            Ok(target) => match self.0.exchange(&target, &head, body).await {
-                Ok(response) => response,
-                Err((voice, fault)) => whole(voice.fault(&fault, DOMAIN)),
-            },
+            Ok(target) => self.told(&target, &head, body).await,
             Err(error) => not_here(error),
+        }
+    }
+
+    async fn told<B>(&self, target: &Target, head: &Parts, body: B) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        match self.0.exchange(target, head, body).await {
+            Ok(response) => response,
+            Err((voice, fault)) => whole(voice.fault(&fault, DOMAIN)),
         }
     }
 }
@@ -171,21 +186,31 @@ where
 }
 
 fn events(feed: Feed, voice: Voice) -> Response<Body> {
-    let frames = stream::unfold((feed, voice), |(mut feed, voice)| async move {
-        let frame = match tokio::time::timeout(PING, feed.next()).await {
-            Ok(Some(body)) => voice.event(Event { body, origin: Version::V10 }),
-            Ok(None) => return None,
-            Err(_) => {
-                let mut ping = Vec::new();
-                sse::write_comment("ping", &mut ping);
-                ping
+    let content_type = voice.stream_type();
+    let frames = stream::unfold((Some(feed), voice), |(feed, voice)| async move {
+        let mut feed = feed?;
+        loop {
+            match tokio::time::timeout(PING, feed.next()).await {
+                Ok(Some(body)) => {
+                    let event = voice.event(Event { body, origin: Version::V10 });
+                    return Some((Ok::<_, Infallible>(Frame::data(Bytes::from(event))), (Some(feed), voice)));
+                }
+                Ok(None) => {
+                    let trailers = trailer_map(&voice.trailers(None, DOMAIN));
+                    let last = Some(trailers).filter(|trailers| !trailers.is_empty()).map(Frame::trailers);
+                    return last.map(|last| (Ok(last), (None, voice)));
+                }
+                Err(_) => {
+                    if let Some(ping) = voice.ping() {
+                        return Some((Ok(Frame::data(Bytes::from_static(ping))), (Some(feed), voice)));
+                    }
+                }
             }
-        };
-        Some((Ok::<_, Infallible>(Frame::data(Bytes::from(frame))), (feed, voice)))
+        }
     });
     let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
@@ -198,7 +223,7 @@ fn card(card: &Json) -> Response<Body> {
 }
 
 fn document(document: &Json) -> Response<Body> {
-    whole(Wire { status: 200, content_type: "application/json", body: json::write(document) })
+    whole(Wire { status: 200, content_type: "application/json", body: json::write(document), trailers: Vec::new() })
 }
 
 /// A path or verb that no operation has: nobody knows the caller's dialect, so it is told in HTTP+JSON.
@@ -216,9 +241,30 @@ fn not_here(error: TargetError) -> Response<Body> {
 }
 
 fn whole(wire: Wire) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from(wire.body)).boxed_unsync());
-    *response.status_mut() = StatusCode::from_u16(wire.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    *response.headers_mut() =
-        HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(wire.content_type))]);
+    let Wire { status, content_type, body, trailers } = wire;
+    let trailers = trailer_map(&trailers);
+    let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))]);
+    let body = match (body.is_empty(), trailers.is_empty()) {
+        // A gRPC answer without a message says how it ended in its head.
+        (true, false) => {
+            headers.extend(trailers);
+            Full::default().boxed_unsync()
+        }
+        (_, true) => Full::new(Bytes::from(body)).boxed_unsync(),
+        (false, false) => Full::new(Bytes::from(body)).with_trailers(async { Some(Ok(trailers)) }).boxed_unsync(),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.headers_mut() = headers;
     response
+}
+
+fn trailer_map(trailers: &[(&'static str, String)]) -> HeaderMap {
+    let value = |text: &str| HeaderValue::from_str(text).ok();
+    trailers.iter().filter_map(|(name, text)| Some((HeaderName::from_static(name), value(text)?))).collect()
+}
+
+/// For a method that no service here has.
+fn grpc_voice() -> Voice {
+    Voice { dialect: Dialect::G1, ..Voice::unknown() }
 }

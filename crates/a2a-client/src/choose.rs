@@ -51,7 +51,8 @@ pub fn choose(card: &Object, card_url: &Url, wanted: Option<Dialect>) -> Result<
 }
 
 fn callable(interface: &Interface, card_url: &Url, wanted: Option<Dialect>) -> Option<Chosen> {
-    let spoken = interface.dialect();
+    // This client speaks no HTTP/2, so no gRPC.
+    let spoken = interface.dialect().filter(|spoken| *spoken != Dialect::G1);
     let dialect = match wanted {
         // No card can say path RPC; its agents say JSON-RPC.
         Some(Dialect::PathRpc) => {

@@ -9,6 +9,7 @@
 pub mod call;
 pub mod dialect;
 pub mod fault;
+pub mod grpc;
 pub mod operation;
 pub mod reply;
 pub mod rewrite;

@@ -62,10 +62,21 @@ pub struct Gateway {
     pub url: String,
     /// What is served there; entries of 1.0 are listed before those of 0.3, else in this order.
     pub interfaces: Vec<(Binding, Version)>,
+    /// Where gRPC is served; listed after the other bindings of 1.0.
+    pub grpc: Option<GrpcAddress>,
     /// The ways to authenticate, each an alternative.
     pub security: Vec<Scheme>,
     /// What the gateway passes on; the card promises nothing else.
     pub relays: Relays,
+}
+
+/// Where a card is called over gRPC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrpcAddress {
+    /// `host:port`, as cards name it (A2A 1.0, `AgentInterface.url`).
+    pub authority: String,
+    /// What callers put into `tenant`: gRPC has no path that could name the card.
+    pub tenant: String,
 }
 
 /// Optional abilities that the gateway passes on if the agent has them.

@@ -1,4 +1,4 @@
-//! The pooled HTTP/1.1 client on the checked connector.
+//! The pooled client on the checked connector: HTTP/1.1, or HTTP/2 where a binding needs it.
 //!
 //! Takes a request with an absolute URI and its whole body; the path leaves byte for byte as it is written there. Gives the response
 //! head with its body still on the wire, or an [`EgressError`] that tells whether bytes may have left. Follows no redirect, decodes no
@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use crate::connect::{ConnectError, Connector};
+use crate::connect::{ConnectError, Connector, Protocol};
 use crate::rules::{Denied, Rules};
 
 /// Why there is no response.
@@ -57,6 +57,8 @@ pub struct ClientSettings {
     pub head: Duration,
     /// Most bytes of a response head.
     pub head_bytes: usize,
+    /// What is spoken.
+    pub protocol: Protocol,
 }
 
 impl Default for ClientSettings {
@@ -66,6 +68,7 @@ impl Default for ClientSettings {
             idle_per_host: 64,
             head: Duration::from_secs(300),
             head_bytes: 64 * 1024,
+            protocol: Protocol::Http1,
         }
     }
 }
@@ -82,7 +85,12 @@ impl Client {
     /// A client on `connector`.
     pub fn new(connector: Connector, settings: &ClientSettings) -> Client {
         let rules = connector.shared_rules();
-        let inner = legacy::Client::builder(TokioExecutor::new())
+        let connector = connector.speaking(settings.protocol);
+        let mut builder = legacy::Client::builder(TokioExecutor::new());
+        if settings.protocol == Protocol::Http2 {
+            http2(&mut builder, settings);
+        }
+        let inner = builder
             .pool_idle_timeout(settings.idle)
             .pool_max_idle_per_host(settings.idle_per_host)
             .pool_timer(TokioTimer::new())
@@ -121,6 +129,21 @@ impl Client {
         let target = crate::rules::of_uri(uri).map_err(EgressError::Denied)?;
         self.rules.judge_target(&target).map_err(EgressError::Denied)
     }
+}
+
+/// One connection carries many calls: a stream that nobody reads must not fill the window that all share.
+fn http2(builder: &mut legacy::Builder, settings: &ClientSettings) {
+    const STREAM_WINDOW: u32 = 256 * 1024;
+    const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
+    const PING: Duration = Duration::from_secs(20);
+    builder
+        .http2_only(true)
+        .timer(TokioTimer::new())
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW)
+        .http2_max_header_list_size(u32::try_from(settings.head_bytes).unwrap_or(u32::MAX))
+        .http2_keep_alive_interval(PING)
+        .http2_keep_alive_timeout(PING);
 }
 
 fn classify(error: legacy::Error) -> EgressError {

@@ -74,6 +74,16 @@ impl Default for ConnectorSettings {
     }
 }
 
+/// The protocol of a connection: known beforehand in clear, agreed on in TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Protocol {
+    /// HTTP/1.1
+    #[default]
+    Http1,
+    /// HTTP/2
+    Http2,
+}
+
 /// Opens checked connections.
 #[derive(Clone)]
 pub struct Connector {
@@ -104,6 +114,17 @@ impl Connector {
 
     pub(crate) fn shared_rules(&self) -> Arc<Rules> {
         Arc::clone(&self.rules)
+    }
+
+    /// The same, offering `protocol` in TLS.
+    #[must_use]
+    pub fn speaking(self, protocol: Protocol) -> Connector {
+        let mut config = ClientConfig::clone(self.tls.config());
+        config.alpn_protocols = vec![match protocol {
+            Protocol::Http1 => b"http/1.1".to_vec(),
+            Protocol::Http2 => b"h2".to_vec(),
+        }];
+        Connector { tls: TlsConnector::from(Arc::new(config)), ..self }
     }
 
     /// Connects to the host of `uri`.

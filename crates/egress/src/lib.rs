@@ -10,7 +10,7 @@
 //! | [`rules`] | allow list, own listeners, judging URLs and addresses |
 //! | [`net`] | name lookup and dialling; a scripted stand-in for tests |
 //! | [`connect`] | the connector: judge, resolve, judge every answer, dial, TLS |
-//! | [`client`] | pooled HTTP/1.1 client on the connector; request bytes leave as given |
+//! | [`client`] | pooled client on the connector, HTTP/1.1 or HTTP/2; request bytes leave as given |
 //! | [`fetch`] | small documents: cards and key sets, with size and time caps |
 //!
 //! Invariants: every connection is made by [`Connector`]; a literal address is judged like a resolved one (client stacks skip their
@@ -25,7 +25,7 @@ pub mod net;
 pub mod rules;
 
 pub use client::{Client, ClientSettings, EgressError};
-pub use connect::{ConnectError, Connector, ConnectorSettings, TlsIdentity};
+pub use connect::{ConnectError, Connector, ConnectorSettings, Protocol, TlsIdentity};
 pub use fetch::{FetchError, FetchLimits, Fetched};
 pub use net::{Net, Script};
 pub use rules::{AllowEntry, BadEntry, Denied, Own, Plaintext, Rules, Scheme, Target, Why};

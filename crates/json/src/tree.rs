@@ -1,5 +1,7 @@
 //! The tree: ordered objects, numbers as text, accessors.
 
+use std::collections::HashSet;
+
 /// A JSON value whose objects keep member order and whose numbers keep their digits.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Json {
@@ -45,6 +47,12 @@ impl Number {
         (float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0).then_some(float as i64)
     }
 
+    /// The shortest text of a double, as ECMAScript writes it; `None` for NaN and infinity, which JSON lacks.
+    #[must_use]
+    pub fn from_f64(value: f64) -> Option<Self> {
+        value.is_finite().then(|| Self(ryu_js::Buffer::new().format_finite(value).into()))
+    }
+
     /// The nearest double; infinite where the text is out of range.
     #[must_use]
     pub fn as_f64(&self) -> f64 {
@@ -72,6 +80,14 @@ impl Object {
     /// For the reader, which has checked that keys are unique.
     pub(crate) const fn from_unique(members: Vec<(String, Json)>) -> Self {
         Self(members)
+    }
+
+    /// Members from a reader other than this crate's; `None` if a key occurs twice.
+    #[must_use]
+    pub fn unique(members: Vec<(String, Json)>) -> Option<Self> {
+        let mut keys = HashSet::with_capacity(members.len());
+        let repeated = members.iter().any(|(key, _)| !keys.insert(key.as_str()));
+        if repeated { None } else { Some(Self(members)) }
     }
 
     /// How many members.

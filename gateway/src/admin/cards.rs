@@ -308,7 +308,8 @@ pub(super) async fn sign(
     let world = admin.compiler.tenant(&rows, &Snapshot::default()).world;
     let world = world.ok_or_else(|| ApiError::refused("tenant_suspended", "a suspended tenant serves no cards"))?;
     let document = settings::read_card(&row.document).map_err(|_| ApiError::internal())?;
-    let signed = publish::signed(&document, &world, &name, (0, &admin.public_url)).map_err(unpublishable)?;
+    let public_url = admin.public_url.as_ref().ok_or_else(ApiError::internal)?;
+    let signed = publish::signed(&document, &world, &name, (0, public_url)).map_err(unpublishable)?;
     let keys: Vec<_> = rows
         .signing_keys
         .iter()

@@ -34,6 +34,7 @@ mod tenants;
 use self::access::TokenHash;
 use crate::app::App;
 use crate::clock::Clock;
+use crate::config::PublicUrl;
 use crate::registry::compile::Compiler;
 use crate::registry::refresh::Refresh;
 use crate::seal::Seal;
@@ -59,12 +60,14 @@ pub struct Admin {
     pub compiler: Arc<Compiler>,
     /// Calls agents within the egress rules: reads their cards and probes them.
     pub agents: egress::Client,
+    /// The same over gRPC.
+    pub grpc: egress::Client,
     /// What proves an administrator; nobody comes in without one.
     pub token: Option<TokenHash>,
     /// What issued keys begin with.
     pub key_prefix: String,
     /// Compiles a tenant to sign a card as it would be served.
-    pub public_url: String,
+    pub public_url: Option<PublicUrl>,
     /// Brings a change into force here at once; other replicas hear of it by themselves.
     refresh: Arc<Refresh>,
 }
@@ -77,9 +80,10 @@ impl Admin {
             seal: Arc::clone(&app.seal),
             compiler: Arc::clone(&app.compiler),
             agents: app.upstream.clone(),
+            grpc: app.grpc.clone(),
             token: app.admin_token,
             key_prefix: app.settings.headers.key_prefix.clone(),
-            public_url: app.settings.public.urls.first().map(|url| url.as_str().to_owned()).unwrap_or_default(),
+            public_url: app.settings.public.urls.first().cloned(),
             refresh: Arc::clone(&app.refresh),
         }
     }

@@ -78,6 +78,17 @@ pub struct Public {
     pub cors: CorsOrigins,
     /// The card of `/.well-known/agent-card.json`.
     pub default_card: Option<DefaultCard>,
+    /// Whether gRPC is served.
+    pub grpc: Grpc,
+}
+
+/// Whether gRPC is served, and listed in cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grpc {
+    /// It is.
+    Served,
+    /// By choice, or because this program was built without.
+    Off,
 }
 
 /// Which plain-HTTP public URLs are accepted.
@@ -95,6 +106,7 @@ pub struct PublicUrl {
     text: String,
     scheme: String,
     authority: String,
+    grpc: Grpc,
 }
 
 impl PublicUrl {
@@ -116,7 +128,7 @@ impl PublicUrl {
         let host = url.host_str().ok_or("has no host")?;
         let authority = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let text = format!("{}://{authority}{}", url.scheme(), url.path().trim_end_matches('/'));
-        Ok(Self { text, scheme: url.scheme().to_owned(), authority })
+        Ok(Self { text, scheme: url.scheme().to_owned(), authority, grpc: Grpc::Off })
     }
 
     /// The URL without a trailing slash.
@@ -129,6 +141,20 @@ impl PublicUrl {
     #[must_use]
     pub fn scheme(&self) -> &str {
         &self.scheme
+    }
+
+    /// The same URL, with or without gRPC at its host.
+    #[must_use]
+    pub fn with_grpc(mut self, grpc: Grpc) -> Self {
+        self.grpc = grpc;
+        self
+    }
+
+    /// `host:port` for gRPC, if it is served. It has no path, so a URL with one has no gRPC.
+    #[must_use]
+    pub fn grpc_authority(&self) -> Option<String> {
+        let url = url::Url::parse(&self.text).ok().filter(|url| self.grpc == Grpc::Served && url.path() == "/")?;
+        Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
     }
 
     /// Host, and port where it is not the scheme's own.

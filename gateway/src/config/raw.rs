@@ -56,6 +56,8 @@ pub struct Public {
     pub cors_origins: Option<Vec<String>>,
     /// `tenant/card` that `/.well-known/agent-card.json` serves; empty for none.
     pub default_card: Option<String>,
+    /// Serves gRPC and lists it in cards. Needs a way to the gateway that passes HTTP/2 on to the end.
+    pub grpc: Option<bool>,
 }
 
 /// The listener for administration.

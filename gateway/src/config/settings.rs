@@ -8,8 +8,8 @@ use http::{HeaderName, HeaderValue};
 use super::gather::Gather;
 use super::raw::{self, Raw};
 use super::{
-    Admin, Audit, BodyLimits, ConnectionLimits, CorsOrigins, DefaultCard, Egress, Fsync, Headers, HttpUrls, Limits,
-    LogFormat, MasterKey, MasterKeys, OnFull, OpenRecord, Public, PublicUrl, Settings, Store, Telemetry,
+    Admin, Audit, BodyLimits, ConnectionLimits, CorsOrigins, DefaultCard, Egress, Fsync, Grpc, Headers, HttpUrls,
+    Limits, LogFormat, MasterKey, MasterKeys, OnFull, OpenRecord, Public, PublicUrl, Settings, Store, Telemetry,
     UpstreamLimits,
 };
 
@@ -34,14 +34,19 @@ pub(super) fn settings(raw: &Raw, gather: &mut Gather) -> Option<Settings> {
 }
 
 fn public(raw: &raw::Public, gather: &mut Gather) -> Public {
+    let grpc = if raw.grpc.unwrap_or(true) && cfg!(feature = "grpc") { Grpc::Served } else { Grpc::Off };
     let http_urls = if raw.unsafe_http_urls.unwrap_or(false) { HttpUrls::Anywhere } else { HttpUrls::Loopback };
     Public {
         listen: gather.address("public.listen", raw.listen.as_ref()),
-        urls: public_urls(raw.public_urls.as_deref().unwrap_or_default(), http_urls, gather),
+        urls: public_urls(raw.public_urls.as_deref().unwrap_or_default(), http_urls, gather)
+            .into_iter()
+            .map(|url| url.with_grpc(grpc))
+            .collect(),
         http_urls,
         trusted_proxies: trusted_proxies(raw, gather),
         cors: cors(raw, gather),
         default_card: default_card(raw, gather),
+        grpc,
     }
 }
 

@@ -36,10 +36,10 @@ impl Reading<'_> {
         }
         let mut directory = Object::new();
         directory.insert("tenant", world.name.as_str());
-        directory.insert("jwks", publish::key_set_url(self.public_url.1, &world.name));
+        directory.insert("jwks", publish::key_set_url(self.public_url.1.as_str(), &world.name));
         directory.insert("cards", Json::Array(entries));
         if let (true, Some(last)) = (page.len() > PAGE, page.get(PAGE - 1)) {
-            directory.insert("next", format!("{}/a2a/{}?after={}", self.public_url.1, world.name, last.name));
+            directory.insert("next", format!("{}/a2a/{}?after={}", self.public_url.1.as_str(), world.name, last.name));
         }
         let body = json::write(&Json::Object(directory));
         let keep = Keep::Public(CARD_MAX_AGE);
@@ -47,7 +47,7 @@ impl Reading<'_> {
     }
 
     fn entry(&self, world: &TenantWorld, card: &Card, skill_tags: &[String]) -> Json {
-        let url = publish::card_url(self.public_url.1, &world.name, &card.name);
+        let url = publish::card_url(self.public_url.1.as_str(), &world.name, &card.name);
         let mut entry = Object::new();
         entry.insert("name", card.name.as_str());
         entry.insert("card", format!("{url}/.well-known/agent-card.json"));
@@ -66,7 +66,7 @@ impl Reading<'_> {
         let body = json::write(&Json::Object(catalog));
         let keep = Keep::Public(CARD_MAX_AGE);
         let mut response = Served::new(body).answer(LINKSET, keep, &self.parts.method, &self.parts.headers);
-        let itself = format!("<{}/.well-known/api-catalog>; rel=\"api-catalog\"", self.public_url.1);
+        let itself = format!("<{}/.well-known/api-catalog>; rel=\"api-catalog\"", self.public_url.1.as_str());
         if let Ok(link) = HeaderValue::try_from(itself) {
             response.headers_mut().insert(header::LINK, link);
         }
@@ -74,7 +74,7 @@ impl Reading<'_> {
     }
 
     fn link(&self, card: &Card) -> Json {
-        let url = publish::card_url(self.public_url.1, &card.tenant, &card.name);
+        let url = publish::card_url(self.public_url.1.as_str(), &card.tenant, &card.name);
         let mut description = Object::new();
         description.insert("href", format!("{url}/.well-known/agent-card.json"));
         description.insert("type", "application/json");

@@ -27,6 +27,7 @@ pub use route::{Asked, is_well_known, route};
 
 use self::served::{Keep, Served};
 use crate::app::App;
+use crate::config::PublicUrl;
 use crate::listener::{dispatch, forwarded};
 use crate::pipeline::authenticate;
 use crate::pipeline::head::Head;
@@ -91,7 +92,7 @@ struct Reading<'a> {
     app: &'a App,
     parts: &'a Parts,
     world: Arc<Snapshot>,
-    public_url: (usize, &'a str),
+    public_url: (usize, &'a PublicUrl),
 }
 
 /// Answers one request.
@@ -99,7 +100,7 @@ pub async fn answer(app: &App, peer: SocketAddr, parts: &Parts, asked: Asked) ->
     let Some((which, url)) = forwarded::public_url(peer, parts, &app.settings.public) else {
         return missing(NOTHING);
     };
-    let reading = Reading { app, parts, world: app.registry.snapshot(), public_url: (which, url.as_str()) };
+    let reading = Reading { app, parts, world: app.registry.snapshot(), public_url: (which, url) };
     let answer = match asked {
         Asked::Card { tenant, card } => reading.card(&tenant, &card, Form::Bare).await,
         Asked::Wrapper { tenant, card } => reading.card(&tenant, &card, Form::Wrapper).await,

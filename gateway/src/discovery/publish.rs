@@ -3,10 +3,11 @@
 //! Takes documents and signers, gives trees. URLs come from configured public URLs alone. Never reads a request.
 
 use a2a::Version;
-use a2a::rewrite::{self, Binding, Gateway, Relays, Scheme, SchemeKind};
+use a2a::rewrite::{self, Binding, Gateway, GrpcAddress, Relays, Scheme, SchemeKind};
 use a2a::sign::{self, SignError};
 use json::{Json, Object};
 
+use crate::config::PublicUrl;
 use crate::registry::TenantWorld;
 
 /// Why a card can't be published.
@@ -38,7 +39,7 @@ pub fn key_set_url(public_url: &str, tenant: &str) -> String {
 /// What every card promises: the bindings that are served, and how to authenticate. Push notifications are not
 /// relayed yet, so no card offers them.
 #[must_use]
-pub fn gateway(card_url: &str) -> Gateway {
+pub fn gateway(card_url: &str, grpc: Option<GrpcAddress>) -> Gateway {
     let scope = || "a2a.invoke".to_owned();
     Gateway {
         url: card_url.to_owned(),
@@ -48,6 +49,7 @@ pub fn gateway(card_url: &str) -> Gateway {
             (Binding::JsonRpc, Version::V03),
             (Binding::HttpJson, Version::V03),
         ],
+        grpc,
         security: vec![
             Scheme { name: "bearer".into(), scope: scope(), kind: SchemeKind::Bearer { format: None } },
             Scheme { name: "apiKey".into(), scope: scope(), kind: SchemeKind::ApiKey { header: "X-API-Key".into() } },
@@ -65,10 +67,11 @@ pub fn signed(
     document: &Object,
     world: &TenantWorld,
     card: &str,
-    (which, public_url): (usize, &str),
+    (which, public_url): (usize, &PublicUrl),
 ) -> Result<Object, PublishError> {
-    let url = card_url(public_url, &world.name, card);
-    let published = rewrite::publish(document, &gateway(&url)).map_err(PublishError::Document)?;
+    let url = card_url(public_url.as_str(), &world.name, card);
+    let grpc = public_url.grpc_authority().map(|authority| GrpcAddress { authority, tenant: card.to_owned() });
+    let published = rewrite::publish(document, &gateway(&url, grpc)).map_err(PublishError::Document)?;
     let mut signed: Option<Object> = None;
     for key in world.signers.iter().filter_map(|signer| signer.signing.get(which)) {
         let by_this = sign::sign(&published, key)?;

@@ -16,7 +16,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use tower::ServiceExt as _;
 
-use super::{Caller, forwarded, health};
+use super::{Caller, forwarded, grpc, health};
 use crate::app::App;
 use crate::{discovery, pipeline};
 
@@ -51,6 +51,13 @@ async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>)
             "header_too_large",
             "the header section is too large",
         );
+    }
+    if grpc::is_grpc(&request) {
+        let source = forwarded::source(caller.source, request.headers(), &app.settings.public.trusted_proxies);
+        return match grpc::sort(&app, source, request).await {
+            grpc::Asked::Call(request) => call(app, Caller { source, ..caller }, request).await,
+            grpc::Asked::Answered(response) => response,
+        };
     }
     let path = request.uri().path();
     let reads = request.method() == Method::GET || request.method() == Method::HEAD;

@@ -141,6 +141,7 @@ mod tests {
             trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
             cors: CorsOrigins::Any,
             default_card: None,
+            grpc: crate::config::Grpc::Off,
         }
     }
 

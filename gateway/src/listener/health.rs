@@ -28,12 +28,8 @@ pub fn answer(app: &App, path: &str, detail: Detail) -> Option<Response<Vec<u8>>
 }
 
 fn ready(app: &App, detail: Detail) -> Response<Vec<u8>> {
-    let checks = [
-        ("registry", app.registry.is_loaded()),
-        ("audit", app.audit_is_writable()),
-        ("running", !app.tasks.stopping().is_cancelled()),
-    ];
-    let is_ready = checks.iter().all(|(_, fine)| *fine);
+    let checks = checks(app);
+    let is_ready = is_ready(app);
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let verdict = if is_ready { "ready" } else { "not ready" };
     let body = match detail {
@@ -50,6 +46,20 @@ fn ready(app: &App, detail: Detail) -> Response<Vec<u8>> {
         }
     };
     document(status, &body)
+}
+
+/// Whether requests should come here.
+#[must_use]
+pub fn is_ready(app: &App) -> bool {
+    checks(app).iter().all(|(_, fine)| *fine)
+}
+
+fn checks(app: &App) -> [(&'static str, bool); 3] {
+    [
+        ("registry", app.registry.is_loaded()),
+        ("audit", app.audit_is_writable()),
+        ("running", !app.tasks.stopping().is_cancelled()),
+    ]
 }
 
 fn document(status: StatusCode, body: &serde_json::Value) -> Response<Vec<u8>> {

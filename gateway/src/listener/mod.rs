@@ -8,6 +8,7 @@
 pub mod dispatch;
 pub mod forwarded;
 mod framing;
+pub mod grpc;
 mod guarded;
 mod half_closed;
 pub mod health;

@@ -72,7 +72,7 @@ impl Trail {
     pub fn routed(&mut self, route: &Route, world: &Snapshot) {
         self.tenant_is_ours = world.tenants.contains_key(&route.tenant);
         self.opening.tenant.clone_from(&route.tenant);
-        self.opening.card = Some(route.card.clone());
+        self.opening.card = Some(route.card.clone()).filter(|card| !card.is_empty());
         self.opening.revision = Some(world.revision);
     }
 
@@ -80,6 +80,9 @@ impl Trail {
     pub fn identified(&mut self, identity: &Identity) {
         let principal = identity.principal();
         self.proven = true;
+        if self.opening.tenant.is_empty() {
+            self.opening.tenant.clone_from(&principal.tenant);
+        }
         if principal.tenant != self.opening.tenant {
             let asked = format!("{}/{}", self.opening.tenant, self.opening.card.as_deref().unwrap_or_default());
             self.opening.card = Some(asked);
@@ -87,6 +90,13 @@ impl Trail {
         }
         self.opening.principal = Some(principal.id.clone());
         self.opening.key_id = Some(identity.key_id().to_owned());
+    }
+
+    /// The card, where only the message named it.
+    pub fn addressed(&mut self, route: &Route) {
+        if self.opening.card.is_none() && !route.card.is_empty() {
+            self.opening.card = Some(route.card.clone());
+        }
     }
 
     /// Takes the slot: the opening record is written. Without it there is no service.

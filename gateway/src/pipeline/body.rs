@@ -3,6 +3,7 @@
 //! Never knows a dialect; never buffers more than the channel holds.
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
@@ -30,8 +31,13 @@ pub(crate) fn holding<T: Send + Unpin + 'static>(body: Body, held: T) -> Body {
     Holding { body, _held: held }.boxed_unsync()
 }
 
+/// A body of these bytes and what follows them.
+pub(crate) fn with_trailers(bytes: impl Into<Bytes>, trailers: HeaderMap) -> Body {
+    Full::new(bytes.into()).with_trailers(async { Some(Ok(trailers)) }).boxed_unsync()
+}
+
 /// A body fed through `frames`; it ends when the other side is dropped.
-pub(crate) fn channel(frames: mpsc::Receiver<Bytes>) -> Body {
+pub(crate) fn channel(frames: mpsc::Receiver<Frame<Bytes>>) -> Body {
     Channel { frames }.boxed_unsync()
 }
 
@@ -58,7 +64,7 @@ impl<T: Unpin> http_body::Body for Holding<T> {
 }
 
 struct Channel {
-    frames: mpsc::Receiver<Bytes>,
+    frames: mpsc::Receiver<Frame<Bytes>>,
 }
 
 impl http_body::Body for Channel {
@@ -66,6 +72,6 @@ impl http_body::Body for Channel {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.frames.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+        self.frames.poll_recv(cx).map(|frame| frame.map(Ok))
     }
 }

@@ -68,13 +68,14 @@ pub struct Asked<'a> {
     pub limits: &'a BodyLimits,
 }
 
-/// Reads the body and the call in it. `voice` becomes as sharp as what was read.
+/// Reads the body, unless it was read `early`, and the call in it. `voice` becomes as sharp as what was read.
 ///
 /// # Errors
 /// [`DecodeError`]
 pub async fn call(
     asked: &Asked<'_>,
     body: &mut Incoming,
+    early: Option<Bytes>,
     slot: &mut Slot,
     voice: &mut Voice,
 ) -> Result<Decoded, DecodeError> {
@@ -85,8 +86,12 @@ pub async fn call(
     };
     let card = asked.permit.card();
     let most = card.limits.request_bytes.unwrap_or(asked.limits.request_bytes);
-    let bytes =
-        if asked.head.method == http::Method::POST { read(asked, body, most, slot).await? } else { Bytes::new() };
+    let bytes = match early {
+        Some(bytes) if bytes.len() > most => return Err(DecodeError::TooLarge { limit: most }),
+        Some(bytes) => bytes,
+        None if asked.head.method == http::Method::POST => read(asked.head, body, (asked.limits, most), slot).await?,
+        None => Bytes::new(),
+    };
     let limits = json_limits(asked.limits);
     let envelope =
         Envelope::open(target, &asked.head.facts(), card.version_mode, &bytes, &limits).map_err(|refusal| {
@@ -116,13 +121,18 @@ pub fn json_limits(limits: &BodyLimits) -> json::Limits {
 
 /// Reads the body to its end. A length that is too large is refused before the body is asked for, so that no
 /// `100 Continue` invites it.
-async fn read(asked: &Asked<'_>, body: &mut Incoming, most: usize, slot: &mut Slot) -> Result<Bytes, DecodeError> {
+pub(crate) async fn read(
+    head: &Head,
+    body: &mut Incoming,
+    (limits, most): (&BodyLimits, usize),
+    slot: &mut Slot,
+) -> Result<Bytes, DecodeError> {
     let too_large = DecodeError::TooLarge { limit: most };
-    let announced = body.size_hint().lower().max(asked.head.content_length.unwrap_or(0));
+    let announced = body.size_hint().lower().max(head.content_length.unwrap_or(0));
     if usize::try_from(announced).map_or(true, |announced| announced > most) {
         return Err(too_large);
     }
-    let mut floor = Floor::new(asked.limits);
+    let mut floor = Floor::new(limits);
     let mut bytes = BytesMut::with_capacity(usize::try_from(announced).unwrap_or(0).min(64 * 1024));
     loop {
         let frame = match timeout_at(floor.deadline, body.frame()).await {

@@ -11,14 +11,17 @@ use crate::pipeline::head::{self, Head};
 use crate::pipeline::limit::{LimitError, Slot};
 use crate::registry::{Card, Interface};
 use crate::upstream::events::Events;
+use crate::upstream::grpc::{self, GrpcError};
 use crate::upstream::receive::{self, ReceiveError};
 use crate::upstream::request::{self, Stamps};
 use crate::upstream::{Repeat, Upstream};
 use a2a::dialect::{BadAnswer, Minted, Received, SubscribeVerb, decode_answer, encode_call};
-use a2a::{Answer, Call, Fault, FaultKind, OperationKind};
+use a2a::{Answer, Call, Dialect, Fault, FaultKind, OperationKind};
 use egress::EgressError;
-use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http::response::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use hyper::body::Incoming;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// What came back.
@@ -162,12 +165,20 @@ async fn ask(
     let card = way.permit.card();
     let stamps = stamps(card, interface, way);
     let request = request::build(outgoing, &stamps, &card.upstream.credential).ok_or(ForwardError::CardSettings)?;
-    let within = card.limits.unary.unwrap_or(way.limits.upstream.unary);
+    let within = way.head.within(card.limits.unary.unwrap_or(way.limits.upstream.unary));
     let deadline = Instant::now() + within;
-    let response = way.upstream.send(request, within, repeat(call.kind)).await.map_err(egress)?;
+    let mut request = request;
+    if interface.dialect == Dialect::G1 {
+        give_time(request.headers_mut(), call.kind, within, way.head);
+    }
+    let response = way.upstream.send(request, within, repeat(call.kind), interface.dialect).await.map_err(egress)?;
     check_head(&response)?;
     let (parts, body) = response.into_parts();
     let json = json_limits(&way.limits.body);
+    if interface.dialect == Dialect::G1 {
+        let asked = Asked { kind: call.kind, interface, rpc_id, deadline, json };
+        return over_grpc(asked, parts, body, slot, way).await;
+    }
     if call.kind.is_streaming() && parts.status.is_success() && receive::is_event_stream(&parts.headers) {
         let most = way.limits.body.event_bytes;
         return Ok(Reply::Events(Box::new(Events::new(body, interface, rpc_id, most, json))));
@@ -182,6 +193,46 @@ async fn ask(
         Ok(answer) => Reply::Answer(answer, bytes.len()),
         Err(fault) => Reply::Fault(receive::tidy(fault, &interface.address.base), bytes.len()),
     })
+}
+
+/// What of a call matters to its answer.
+struct Asked<'a> {
+    kind: OperationKind,
+    interface: &'a Interface,
+    rpc_id: String,
+    deadline: Instant,
+    json: json::Limits,
+}
+
+/// The agent's answer in gRPC, whose status follows the last message or stands in the head.
+async fn over_grpc(
+    asked: Asked<'_>,
+    parts: Parts,
+    mut body: Incoming,
+    slot: &mut Slot,
+    way: Way<'_>,
+) -> Result<Reply, ForwardError> {
+    let Asked { kind, interface, rpc_id, deadline, json } = asked;
+    grpc::check_head(parts.status, &parts.headers)?;
+    let limits = &way.limits.body;
+    if kind.is_streaming() {
+        let events = Events::new(body, interface, rpc_id, limits.event_bytes, json);
+        return Ok(Reply::Events(Box::new(events.with_head(&parts.headers))));
+    }
+    let most = way.permit.card().limits.response_bytes.unwrap_or(limits.response_bytes);
+    let bounds = grpc::Bounds { bytes: most, deadline, json };
+    let (answer, size) = grpc::answer(kind, &parts.headers, &mut body, bounds, slot).await?;
+    Ok(match answer {
+        Ok(answer) => Reply::Answer(answer, size),
+        Err(fault) => Reply::Fault(receive::tidy(fault, &interface.address.base), size),
+    })
+}
+
+/// How long the agent may take: as long as we wait; for a stream, as long as the caller does.
+fn give_time(headers: &mut HeaderMap, kind: OperationKind, within: Duration, head: &Head) {
+    let time = if kind.is_streaming() { head.deadline.map(|_| head.within(Duration::MAX)) } else { Some(within) };
+    let value = time.and_then(|time| HeaderValue::from_str(&a2a::grpc::timeout_value(time)).ok());
+    headers.extend(value.map(|value| (head::GRPC_TIMEOUT, value)));
 }
 
 fn stamps(card: &Card, interface: &Interface, way: Way<'_>) -> Stamps {
@@ -241,6 +292,16 @@ fn egress(error: EgressError) -> ForwardError {
         EgressError::Connect(error) => ForwardError::Unreachable(error),
         EgressError::Sent(_) => ForwardError::Broken,
         EgressError::Timeout => ForwardError::TimedOut,
+    }
+}
+
+impl From<GrpcError> for ForwardError {
+    fn from(error: GrpcError) -> Self {
+        match error {
+            GrpcError::Bad(BadAnswer::Status(504)) => Self::TimedOut,
+            GrpcError::Bad(error) => Self::BadAnswer(error),
+            GrpcError::Receive(error) => received(error),
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use a2a::dialect::RequestFacts;
 use http::Version;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Why a head was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +54,8 @@ pub struct Head {
     pub correlation_id: String,
     /// The caller's own id where it could not be taken over; for the record.
     pub refused_correlation_id: Option<String>,
+    /// When the caller stops waiting, in gRPC.
+    pub deadline: Option<Instant>,
     /// Whether the caller waits for `100 Continue` before it sends its body.
     pub expects_continue: bool,
     fault: Option<HeadError>,
@@ -82,6 +86,8 @@ pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 pub const A2A_VERSION: HeaderName = HeaderName::from_static("a2a-version");
 const A2A_EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
 const X_A2A_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
+/// `grpc-timeout`
+pub(crate) const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
@@ -112,6 +118,9 @@ impl Head {
             refused_correlation_id: one(&CORRELATION_ID)
                 .filter(|_| given.is_none())
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).chars().take(256).collect()),
+            deadline: one(&GRPC_TIMEOUT)
+                .and_then(|value| a2a::grpc::timeout(value.to_str().ok()?))
+                .and_then(|time| Instant::now().checked_add(time)),
             expects_continue: headers.contains_key(header::EXPECT),
             fault: check(parts).err(),
             user_agent: one(&header::USER_AGENT).and_then(|v| Some(v.to_str().ok()?.chars().take(256).collect())),
@@ -124,6 +133,12 @@ impl Head {
     /// [`HeadError`]
     pub fn check(&self) -> Result<(), HeadError> {
         self.fault.map_or(Ok(()), Err)
+    }
+
+    /// At most `limit`, and no longer than the caller waits.
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Duration {
+        self.deadline.map_or(limit, |at| limit.min(at.saturating_duration_since(Instant::now())))
     }
 
     /// What a dialect may know of the head.

@@ -98,32 +98,29 @@ impl Limits {
     }
 }
 
+/// Takes a place for a call whose card is not known yet.
+///
+/// # Errors
+/// [`LimitError::NoRoom`], [`LimitError::TooManyInFlight`]
+pub fn enter(tenant: &String, limits: &Arc<Limits>) -> Result<Slot, LimitError> {
+    let mut slot = Slot { limits: Arc::clone(limits), held: Vec::new(), bytes: None };
+    let node = Held::take(&limits.node_calls, limits.ceilings.requests_in_flight);
+    slot.held.push(node.ok_or(LimitError::NoRoom)?);
+    let of_tenant = limits.tenant_calls.take(tenant, limits.ceilings.requests_in_flight_per_tenant);
+    slot.held.push(of_tenant.ok_or(LimitError::TooManyInFlight)?);
+    let (node, tenant) = (Arc::clone(&limits.node_bytes), limits.tenant_bytes.counter(tenant));
+    slot.bytes = Some(Bytes { node, tenant, held: 0 });
+    Ok(slot)
+}
+
 /// Admits one call. Every grant that might be the one in use is charged, so that an operation that is known only
 /// after the body is read cannot go past its limit; a batch counts once.
 ///
 /// # Errors
 /// [`LimitError::RateLimited`], [`LimitError::TooManyInFlight`]
 pub fn admit(permit: &Permit, operation: Option<OperationKind>, limits: &Arc<Limits>) -> Result<Slot, LimitError> {
-    let tenant = &permit.tenant().name;
-    let mut slot = Slot { limits: Arc::clone(limits), held: Vec::new(), bytes: None };
-    let node = Held::take(&limits.node_calls, limits.ceilings.requests_in_flight);
-    slot.held.push(node.ok_or(LimitError::NoRoom)?);
-    let of_tenant = limits.tenant_calls.take(tenant, limits.ceilings.requests_in_flight_per_tenant);
-    slot.held.push(of_tenant.ok_or(LimitError::TooManyInFlight)?);
-    for grant in permit.grants_for(operation) {
-        if let Some(per_minute) = grant.per_minute.and_then(NonZeroU32::new) {
-            let rate = limits.rate(grant, per_minute);
-            rate.limiter.check().map_err(|until| LimitError::RateLimited {
-                retry_after: until.wait_time_from(DefaultClock::default().now()),
-            })?;
-        }
-        if let Some(most) = grant.concurrent {
-            let most = usize::try_from(most).unwrap_or(usize::MAX);
-            slot.held.push(limits.in_flight.take(&grant.id, most).ok_or(LimitError::TooManyInFlight)?);
-        }
-    }
-    slot.bytes =
-        Some(Bytes { node: Arc::clone(&limits.node_bytes), tenant: limits.tenant_bytes.counter(tenant), held: 0 });
+    let mut slot = enter(&permit.tenant().name, limits)?;
+    slot.admit(permit, operation)?;
     Ok(slot)
 }
 
@@ -136,6 +133,27 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// Takes a place in the counts of the grants that might be used.
+    ///
+    /// # Errors
+    /// [`LimitError::RateLimited`], [`LimitError::TooManyInFlight`]
+    pub fn admit(&mut self, permit: &Permit, operation: Option<OperationKind>) -> Result<(), LimitError> {
+        let (limits, slot) = (Arc::clone(&self.limits), &mut *self);
+        for grant in permit.grants_for(operation) {
+            if let Some(per_minute) = grant.per_minute.and_then(NonZeroU32::new) {
+                let rate = limits.rate(grant, per_minute);
+                rate.limiter.check().map_err(|until| LimitError::RateLimited {
+                    retry_after: until.wait_time_from(DefaultClock::default().now()),
+                })?;
+            }
+            if let Some(most) = grant.concurrent {
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                slot.held.push(limits.in_flight.take(&grant.id, most).ok_or(LimitError::TooManyInFlight)?);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes room for `more` bytes.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`route`] | names and target, by syntax | ambiguous heads and paths |
 //! | [`authenticate`] | the principal | no, bad or two credentials |
+//! | [`early`] | the card that a gRPC message names | messages that cannot be read |
 //! | [`authorize`] | the permit | hidden cards |
 //! | [`audit`] | the slot, and at the end the record | a spool that is full |
 //! | [`limit`] | a place in all counts | rates, calls, bytes |
@@ -18,6 +19,7 @@ pub mod authenticate;
 pub mod authorize;
 pub mod body;
 pub mod decode;
+pub mod early;
 pub mod encode;
 pub mod event;
 pub mod forward;
@@ -36,6 +38,7 @@ pub use parts::Parts;
 
 use crate::app::App;
 use crate::clock::Micros;
+use crate::config::PublicUrl;
 use crate::listener::{Caller, forwarded};
 use crate::registry::Snapshot;
 use crate::reject::Reject;
@@ -57,7 +60,7 @@ struct Exchange<'a> {
     world: &'a Snapshot,
     head: &'a Head,
     caller: &'a Caller,
-    public_url: Option<(usize, &'a str)>,
+    public_url: Option<(usize, &'a PublicUrl)>,
     now: Micros,
 }
 
@@ -81,7 +84,6 @@ pub async fn handle(app: Arc<App>, caller: Caller, request: Request<Incoming>) -
     // Becomes one record once a principal is proven; refusals before that are counted.
     let mut trail = Trail::new(&app, caller.source, &head, now);
     let public_url = forwarded::public_url(caller.peer, &parts, &app.settings.public);
-    let public_url = public_url.map(|(which, url)| (which, url.as_str()));
     let exchange = Exchange { app: &app, world: &world, head: &head, caller: &caller, public_url, now };
     match run(&exchange, &mut body, &mut manner, &mut trail).await {
         Ok(done) => respond::answer(&exchange, done, manner, trail).await,
@@ -100,7 +102,7 @@ async fn run(
 ) -> Result<Done, Reject> {
     let Exchange { app, world, head, now, .. } = *exchange;
     // Who is addressed? Path and method only; what exists is nobody's business yet.
-    let route = route::resolve(head)?;
+    let mut route = route::resolve(head)?;
     manner.routed(&route, head);
     trail.routed(&route, world);
     head.check()?;
@@ -112,16 +114,26 @@ async fn run(
     let identity = authenticate::identify(head, world, now)?;
     trail.identified(&identity);
 
+    // Over gRPC the credential has decided the tenant, and the message names the card.
+    let early = early::address(&mut route, &identity, head, body, app).await?;
+    trail.addressed(&route);
+
     // May they? The permit is the only way on; no grant looks like no card.
     let permit = authorize::permit(&route, &identity, world)?;
     manner.permitted(permit.card());
     trail.open()?;
-    let mut slot = limit::admit(&permit, route.operation(), &app.calls.limits)?;
+    let (early, mut slot) = match early {
+        Some(mut early) => {
+            early.slot.admit(&permit, route.operation())?;
+            (Some(early.body), early.slot)
+        }
+        None => (None, limit::admit(&permit, route.operation(), &app.calls.limits)?),
+    };
 
     // What do they ask? The operation is checked before its parameters are read.
     let limits = &app.settings.limits;
     let asked = decode::Asked { head, target: &route.target, permit: &permit, limits: &limits.body };
-    let decode::Decoded { call, size } = decode::call(&asked, body, &mut slot, &mut manner.voice).await?;
+    let decode::Decoded { call, size } = decode::call(&asked, body, early, &mut slot, &mut manner.voice).await?;
     trail.spoken(manner.voice.dialect);
     trail.called(&call, size);
     manner.called(&call);

@@ -27,12 +27,12 @@ pub struct Parts {
 impl Parts {
     /// Nothing in flight, nothing known.
     #[must_use]
-    pub fn new(settings: &Settings, store: Store, agents: egress::Client, page_key: PageKey, tasks: &Tasks) -> Self {
+    pub fn new(settings: &Settings, store: Store, upstream: Upstream, page_key: PageKey, tasks: &Tasks) -> Self {
         let limits = &settings.limits;
         Self {
             limits: Arc::new(Limits::new(limits)),
             owners: Arc::new(Owners::new(store, limits.ownership_wait, page_key, tasks.clone())),
-            upstream: Upstream::new(agents),
+            upstream,
             own_domain: own_domain(settings),
         }
     }

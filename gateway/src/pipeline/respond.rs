@@ -5,6 +5,7 @@
 
 use crate::app::App;
 use crate::audit::Outcome;
+use crate::config::PublicUrl;
 use crate::discovery::publish::{self, PublishError};
 use crate::pipeline::audit::Trail;
 use crate::pipeline::body::Body;
@@ -21,7 +22,7 @@ use crate::reject::Reject;
 use crate::upstream::events::Events;
 use crate::upstream::relay::{Relay, Timing, WAITING};
 use a2a::dialect::{BadAnswer, Wire};
-use a2a::{Answer, Call, Event, Fault, FaultKind, OperationKind};
+use a2a::{Answer, Call, Dialect, Event, Fault, FaultKind, OperationKind};
 use http::Response;
 use http::header::{self, HeaderValue};
 use http_body::Body as _;
@@ -106,7 +107,7 @@ pub(super) fn published(
     reply: Reply,
     kind: OperationKind,
     permit: &Permit,
-    public_url: Option<(usize, &str)>,
+    public_url: Option<(usize, &PublicUrl)>,
 ) -> Result<Reply, Reject> {
     match reply {
         Reply::Answer(mut answer, size) if kind == OperationKind::GetExtendedCard => {
@@ -164,14 +165,16 @@ fn whole(manner: &Manner, kind: OperationKind, answer: Answer) -> Wire {
     }
     let event = Event { body: answer.body, origin: answer.origin };
     let unfinished = event.state().is_some_and(|state| !state.rests());
-    let mut body = manner.voice.event(event);
+    let (mut body, mut broken) = (manner.voice.event(event), None);
     if unfinished {
         // The agent said no more than that it works: the stream must not look finished (F19).
         let fault =
             Fault::new(FaultKind::UpstreamUnavailable, "the agent answered without a stream; ask for the task later");
         body.extend(manner.voice.fault_event(&fault, &manner.refusals.own_domain));
+        broken = Some(fault);
     }
-    Wire { status: 200, content_type: "text/event-stream", body }
+    let trailers = manner.voice.trailers(broken.as_ref(), &manner.refusals.own_domain);
+    Wire { status: 200, content_type: manner.voice.stream_type(), body, trailers }
 }
 
 /// What a stream takes with it.
@@ -190,6 +193,7 @@ async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: 
         return refuse(head, &Reject::Audit, &manner, &mut trail).await;
     }
     let (out, frames) = mpsc::channel(WAITING);
+    let content_type = manner.voice.stream_type();
     let limits = &app.settings.limits.upstream;
     let card = &permit.card().limits;
     let relay = Relay {
@@ -203,12 +207,12 @@ async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: 
         half_closed: caller.half_closed.clone(),
         timing: Timing {
             idle: card.stream_idle.unwrap_or(limits.stream_idle),
-            total: card.stream_total.unwrap_or(limits.stream_total),
+            total: head.within(card.stream_total.unwrap_or(limits.stream_total)),
         },
         refusals: manner.refusals,
     };
     app.tasks.spawn("relay", relay.run());
-    encode::stream(frames, head)
+    encode::stream(frames, content_type, head)
 }
 
 /// Writes a refusal, or the legal task that stands for it.
@@ -219,7 +223,14 @@ pub(super) async fn refuse(head: &Head, reject: &Reject, manner: &Manner, trail:
         trail.refuse(reject, wire.status).await;
         return encode::whole(wire, head, ());
     }
-    let wire = manner.voice.fault(&manner.refusals.fault(reject), &manner.refusals.own_domain);
+    let mut fault = manner.refusals.fault(reject);
+    if let (Dialect::G1, Some(wait)) = (manner.voice.dialect, reject.retry_after()) {
+        // What `Retry-After` is to HTTP.
+        let delay = format!("{}s", encode::whole_seconds(wait));
+        let kind = "type.googleapis.com/google.rpc.RetryInfo";
+        fault.data = Some(vec![Json::from([("@type", kind), ("retryDelay", &delay)])].into());
+    }
+    let wire = manner.voice.fault(&fault, &manner.refusals.own_domain);
     trail.refuse(reject, wire.status).await;
     encode::refusal(wire, reject, &manner.realm, head)
 }

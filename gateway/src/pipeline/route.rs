@@ -27,9 +27,9 @@ pub enum RouteError {
 /// What a request addresses, by its syntax alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The tenant's name as it was written; it need not exist.
+    /// The tenant's name as it was written; it need not exist. Empty in a gRPC call until its caller is known.
     pub tenant: String,
-    /// The card's name as it was written; it need not exist.
+    /// The card's name as it was written; it need not exist. Empty in a gRPC call until its message is read.
     pub card: String,
     /// What below the card is meant, or why nothing is.
     pub target: Result<Target, TargetError>,
@@ -40,6 +40,10 @@ pub struct Route {
 /// # Errors
 /// [`RouteError`]
 pub fn resolve(head: &Head) -> Result<Route, RouteError> {
+    // A method has one spelling, and neither tenant nor card is in the path: see `early`.
+    if let Some(Ok(target)) = a2a::grpc::target(&head.method, &head.path) {
+        return Ok(Route { tenant: String::new(), card: String::new(), target: Ok(target) });
+    }
     let segments = path::split(&head.path)?;
     let [root, tenant, card, rest @ ..] = segments.as_slice() else { return Err(RouteError::Elsewhere) };
     if root != "a2a" {
@@ -57,7 +61,7 @@ impl Route {
     #[must_use]
     pub fn operation(&self) -> Option<a2a::OperationKind> {
         match &self.target {
-            Ok(Target::Http { operation, .. }) => Some(*operation),
+            Ok(Target::Http { operation, .. } | Target::Grpc(operation)) => Some(*operation),
             Ok(Target::Rpc | Target::Card) | Err(_) => None,
         }
     }

@@ -96,7 +96,7 @@ impl Compiler {
         };
         match super::settings::read_card(document) {
             Ok(card) => {
-                let gateway = crate::discovery::publish::gateway("https://gateway.invalid/a2a/t/c");
+                let gateway = crate::discovery::publish::gateway("https://gateway.invalid/a2a/t/c", None);
                 let faults = a2a::rewrite::publish(&card, &gateway).err().unwrap_or_default();
                 problems.extend(
                     faults

@@ -57,7 +57,7 @@ pub struct Upstream {
     /// could not begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interfaces: Option<Vec<Interface>>,
-    /// The one dialect to speak, whatever the interfaces say: `v10_jsonrpc`, `v10_http_json`, `v03_jsonrpc`,
+    /// The one dialect to speak, whatever the interfaces say: `v10_jsonrpc`, `v10_http_json`, `v10_grpc`, `v03_jsonrpc`,
     /// `v03_http_json`, `path_rpc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialect: Option<String>,
@@ -82,10 +82,10 @@ pub struct Upstream {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Interface {
-    /// The URL.
+    /// The URL; for `GRPC`, `https://host:port`, or `http://` without TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// `JSONRPC` or `HTTP+JSON`; none is `JSONRPC`.
+    /// `JSONRPC`, `HTTP+JSON` or `GRPC`; none is `JSONRPC`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding: Option<String>,
     /// `1.0` or `0.3`; none is `1.0`.

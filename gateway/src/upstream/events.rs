@@ -6,8 +6,10 @@
 use crate::registry::Interface;
 use crate::upstream::receive::tidy;
 use a2a::dialect::{BadAnswer, R3Bytes, decode_event};
+use a2a::grpc::{self, FrameError, Frames, Status};
 use a2a::sse::{self, Frame, SseError};
-use a2a::{Dialect, Event, Fault};
+use a2a::{Dialect, Event, Fault, OperationKind};
+use http::HeaderMap;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use std::collections::VecDeque;
@@ -44,13 +46,19 @@ pub(crate) enum EventsError {
 #[derive(Debug)]
 pub struct Events {
     body: Incoming,
-    parser: sse::Parser,
-    waiting: VecDeque<Frame>,
+    framing: Framing,
     seen: Option<Result<Happened, EventsError>>,
     from: (Dialect, R3Bytes),
     base: String,
     rpc_id: String,
     json: json::Limits,
+}
+
+/// How events are told apart.
+#[derive(Debug)]
+enum Framing {
+    Sse { parser: sse::Parser, waiting: VecDeque<Frame> },
+    Grpc(Frames),
 }
 
 impl Events {
@@ -61,9 +69,20 @@ impl Events {
         event_bytes: usize,
         json: json::Limits,
     ) -> Self {
-        let parser = sse::Parser::new(sse::Limits { event: event_bytes, line: event_bytes });
+        let framing = if from.dialect == Dialect::G1 {
+            Framing::Grpc(Frames::new(event_bytes))
+        } else {
+            let parser = sse::Parser::new(sse::Limits { event: event_bytes, line: event_bytes });
+            Framing::Sse { parser, waiting: VecDeque::new() }
+        };
         let (base, from) = (from.address.base.clone(), (from.dialect, from.address.r3_bytes));
-        Self { body, parser, waiting: VecDeque::new(), seen: None, from, base, rpc_id, json }
+        Self { body, framing, seen: None, from, base, rpc_id, json }
+    }
+
+    /// A gRPC stream whose head says already how it ended.
+    pub(crate) fn with_head(mut self, headers: &HeaderMap) -> Self {
+        self.seen = Status::read(headers).map(|status| self.ended(&status));
+        self
     }
 
     /// Waits for the next thing to happen. Nothing is lost when the future is dropped.
@@ -71,20 +90,40 @@ impl Events {
         if let Some(seen) = self.seen.take() {
             return seen;
         }
-        if let Some(frame) = self.waiting.pop_front() {
-            return self.decode(frame);
+        if let Some(happened) = self.waiting()? {
+            return Ok(happened);
         }
         match self.body.frame().await {
             None => self.finish(),
             Some(Err(_broken)) => Err(EventsError::Broken),
             Some(Ok(frame)) => {
-                let Ok(bytes) = frame.into_data() else { return Ok(Happened::Alive) };
-                self.waiting.extend(self.parser.push(&bytes).map_err(framing)?);
-                match self.waiting.pop_front() {
-                    Some(frame) => self.decode(frame),
-                    None => Ok(Happened::Alive),
+                let bytes = match frame.into_data() {
+                    Ok(bytes) => bytes,
+                    Err(frame) => return self.trailers(frame.trailers_ref()),
+                };
+                match &mut self.framing {
+                    Framing::Sse { parser, waiting } => waiting.extend(parser.push(&bytes).map_err(framing)?),
+                    Framing::Grpc(frames) => frames.push(&bytes),
                 }
+                Ok(self.waiting()?.unwrap_or(Happened::Alive))
             }
+        }
+    }
+
+    /// What has arrived whole and was not given yet.
+    fn waiting(&mut self) -> Result<Option<Happened>, EventsError> {
+        match &mut self.framing {
+            Framing::Sse { waiting, .. } => match waiting.pop_front() {
+                Some(frame) => self.decode(frame).map(Some),
+                None => Ok(None),
+            },
+            Framing::Grpc(frames) => match frames.message().map_err(BadAnswer::from)? {
+                Some(message) => {
+                    let event = grpc::decode_event(&message, &self.json)?;
+                    Ok(Some(Happened::Event(event, message.len())))
+                }
+                None => Ok(None),
+            },
         }
     }
 
@@ -109,8 +148,38 @@ impl Events {
     }
 
     fn finish(&self) -> Result<Happened, EventsError> {
-        self.parser.finish().map_err(framing)?;
-        Ok(Happened::Ended)
+        match &self.framing {
+            Framing::Sse { parser, .. } => {
+                parser.finish().map_err(framing)?;
+                Ok(Happened::Ended)
+            }
+            // Without trailers nobody knows how it ended.
+            Framing::Grpc(_) => Err(EventsError::Broken),
+        }
+    }
+
+    fn trailers(&self, trailers: Option<&HeaderMap>) -> Result<Happened, EventsError> {
+        match &self.framing {
+            Framing::Sse { .. } => Ok(Happened::Alive),
+            Framing::Grpc(frames) => {
+                let status = trailers.and_then(Status::read).ok_or(EventsError::Broken)?;
+                match frames.finish() {
+                    Ok(()) => self.ended(&status),
+                    Err(FrameError::Truncated) => Err(EventsError::Broken),
+                    Err(error) => Err(BadAnswer::from(error).into()),
+                }
+            }
+        }
+    }
+
+    fn ended(&self, status: &Status) -> Result<Happened, EventsError> {
+        if status.is_ok() {
+            return Ok(Happened::Ended);
+        }
+        match status.fault(OperationKind::SubscribeToTask) {
+            Ok(fault) => Ok(Happened::Fault(tidy(fault, &self.base), 0)),
+            Err(_not_there) => Err(EventsError::Broken),
+        }
     }
 
     fn decode(&self, frame: Frame) -> Result<Happened, EventsError> {

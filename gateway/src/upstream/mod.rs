@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `request` | an encoded call → an HTTP request: stamps, the card's credential |
 //! | `receive` | a response's head and body, within limits |
+//! | `grpc` | an agent's answer over gRPC |
 //! | `events` | an agent's event stream → decoded events |
 //! | [`relay`] | those events → the caller's stream |
 //!
@@ -11,10 +12,12 @@
 //! Follows no redirect, decodes no content coding, repeats nothing that may have had an effect (D11).
 
 pub mod events;
+pub(crate) mod grpc;
 pub(crate) mod receive;
 pub mod relay;
 pub(crate) mod request;
 
+use a2a::Dialect;
 use a2a::dialect::SubscribeVerb;
 use bytes::Bytes;
 use egress::{Client, EgressError};
@@ -28,6 +31,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Upstream {
     client: Client,
+    /// Speaks HTTP/2, for gRPC.
+    grpc: Client,
     verbs: Cache<String, SubscribeVerb>,
 }
 
@@ -43,9 +48,9 @@ pub(crate) enum Repeat {
 impl Upstream {
     /// A client that knows no agent yet.
     #[must_use]
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: Client, grpc: Client) -> Self {
         const AGENTS: usize = 100_000;
-        Self { client, verbs: Cache::new(AGENTS) }
+        Self { client, grpc, verbs: Cache::new(AGENTS) }
     }
 
     /// The verb that the agent of this card takes on `:subscribe` (D2b).
@@ -64,10 +69,12 @@ impl Upstream {
         request: Request<Bytes>,
         head: Duration,
         repeat: Repeat,
+        dialect: Dialect,
     ) -> Result<Response<Incoming>, EgressError> {
         let again = request.clone();
-        match self.client.request_within(request.map(Full::new), head).await {
-            Err(error) if may_repeat(&error, repeat) => self.client.request_within(again.map(Full::new), head).await,
+        let client = if dialect == Dialect::G1 { &self.grpc } else { &self.client };
+        match client.request_within(request.map(Full::new), head).await {
+            Err(error) if may_repeat(&error, repeat) => client.request_within(again.map(Full::new), head).await,
             done => done,
         }
     }

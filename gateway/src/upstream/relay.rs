@@ -7,6 +7,7 @@
 
 use crate::audit::Outcome;
 use crate::pipeline::audit::Trail;
+use crate::pipeline::encode::trailer_map;
 use crate::pipeline::event::{EventError, EventPath};
 use crate::pipeline::limit::Slot;
 use crate::pipeline::refusal::{Refusals, rejected_event};
@@ -14,6 +15,7 @@ use crate::reject::Reject;
 use crate::upstream::events::{Events, EventsError, Happened};
 use a2a::{Fault, FaultKind};
 use bytes::Bytes;
+use http_body::Frame;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
@@ -55,7 +57,7 @@ pub(crate) struct Relay {
     pub(crate) path: EventPath,
     pub(crate) trail: Trail,
     pub(crate) slot: Slot,
-    pub(crate) out: mpsc::Sender<Bytes>,
+    pub(crate) out: mpsc::Sender<Frame<Bytes>>,
     pub(crate) withdrawal: Withdrawal,
     pub(crate) stopping: CancellationToken,
     /// The caller has sent its last byte: a ping finds out whether it still listens.
@@ -82,32 +84,41 @@ impl Relay {
         let end = self.relay().await;
         let Self { events, path, mut trail, slot, out, refusals, .. } = self;
         drop(events);
-        let voice = path.voice();
-        let (last, outcome) = match end {
-            End::CallerGone => (None, Outcome::CallerGone),
-            End::Finished => (None, Outcome::Ok),
-            End::Told(fault, outcome) => {
-                trail.faulted(fault.kind);
-                (Some(voice.fault_event(&fault, &refusals.own_domain)), outcome)
-            }
+        let (voice, domain) = (path.voice(), &refusals.own_domain);
+        let (last, mut fault, outcome) = match end {
+            End::CallerGone => (Vec::new(), None, Outcome::CallerGone),
+            End::Finished => (Vec::new(), None, Outcome::Ok),
+            End::Told(fault, outcome) => (voice.fault_event(&fault, domain), Some(fault), outcome),
             End::Refused(reject) => {
                 let fault = refusals.fault(&reject);
-                trail.faulted(fault.kind);
-                let last = rejected_event(&reject, &refusals, path.progress()).map_or_else(
-                    || path.voice().fault_event(&fault, &refusals.own_domain),
-                    |task| path.voice().event(task),
-                );
-                (Some(last), reject.outcome())
+                match rejected_event(&reject, &refusals, path.progress()) {
+                    Some(task) => {
+                        trail.faulted(fault.kind);
+                        (voice.event(task), None, reject.outcome())
+                    }
+                    None => (voice.fault_event(&fault, domain), Some(fault), reject.outcome()),
+                }
             }
         };
-        if let Some(last) = last {
-            trail.sent(last.len());
-            let _ = timeout(LAST_WORD, out.send(last.into())).await;
+        if let Some(fault) = &fault {
+            trail.faulted(fault.kind);
         }
+        let tell = |bytes: Vec<u8>| async {
+            if !bytes.is_empty() {
+                let _ = timeout(LAST_WORD, out.send(Frame::data(bytes.into()))).await;
+            }
+        };
+        trail.sent(last.len());
+        tell(last).await;
         // On disk before the body ends (D6); a stream without its record does not end as if it had one.
         if trail.close(outcome, 200).await.is_err() {
-            let lost = voice.fault_event(&Reject::Audit.fault(), &refusals.own_domain);
-            let _ = timeout(LAST_WORD, out.send(lost.into())).await;
+            let lost = Reject::Audit.fault();
+            tell(voice.fault_event(&lost, domain)).await;
+            fault = Some(lost);
+        }
+        let trailers = voice.trailers(fault.as_ref(), domain);
+        if !trailers.is_empty() {
+            let _ = timeout(LAST_WORD, out.send(Frame::trailers(trailer_map(&trailers)))).await;
         }
         drop(out);
         drop(slot);
@@ -133,10 +144,14 @@ impl Relay {
                 () = sleep_until(next) => {
                     if next == ping {
                         ping = Instant::now() + PING;
-                        if let Err(end) = self.deliver(Bytes::from_static(b": ping\n\n")).await {
-                            return end;
+                        let sign = self.path.voice().ping();
+                        match sign {
+                            Some(sign) => match self.deliver(Bytes::from_static(sign)).await {
+                                Ok(()) => continue,
+                                Err(end) => return end,
+                            },
+                            None => continue,
                         }
-                        continue;
                     }
                     return self.silent();
                 }
@@ -174,7 +189,7 @@ impl Relay {
     async fn deliver(&mut self, bytes: Bytes) -> Result<(), End> {
         tokio::select! {
             biased;
-            sent = self.out.send(bytes) => sent.map_err(|_| End::CallerGone),
+            sent = self.out.send(Frame::data(bytes)) => sent.map_err(|_| End::CallerGone),
             withdrawn = &mut self.withdrawal => Err(taken_away(withdrawn)),
             () = self.stopping.cancelled() => Err(End::Refused(Reject::Draining)),
             () = tokio::time::sleep(self.timing.idle) => Err(End::CallerGone),

@@ -108,7 +108,7 @@ async fn a_body_that_trickles_is_refused() {
 /// F59
 #[tokio::test]
 async fn an_answer_beyond_the_limit_is_not_relayed() {
-    for dialect in Dialect::ALL {
+    for dialect in Dialect::JSON {
         let agent = start(Behaviour::Huge { bytes: 3 << 20 }).await.unwrap();
         let rig = Plan::echo(CardSpec::of(&agent.url(), dialect)).set("limits.response_bytes", "1MiB").start().await;
         let heard = rig.call(rpc("SendMessage", &says("hi"))).await;

@@ -17,6 +17,7 @@ mod commands;
 mod config;
 mod discovery;
 mod extended_card;
+mod grpc;
 mod guard;
 mod half_close;
 mod harness;

@@ -6,6 +6,7 @@ use json::{Json, Limits, Object};
 use crate::{
     Answer, Dialect, Event, Fault, FaultKind, OperationKind, Version,
     dialect::{R3Bytes, detect, http_json, http_json_v03, jsonrpc, proto_v03, v03, v10},
+    grpc::{self, FrameError},
     shape::Flaw,
 };
 
@@ -25,9 +26,18 @@ pub struct Received<'a> {
 /// Why an agent's answer is none. No variant holds content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
+    /// Not the framing of gRPC.
+    #[error("the answer is not framed as gRPC frames messages: {0}")]
+    Frame(#[from] FrameError),
+    /// Not a message of the service.
+    #[error("the answer is not the message it should be: {0}")]
+    Message(#[from] grpc::ReadError),
     /// Neither `result` nor `error`.
     #[error("the answer has neither a result nor an error")]
     Empty,
+    /// Not gRPC by its content type.
+    #[error("the answer is not gRPC by its content type")]
+    NotGrpc,
     /// Not JSON by its content type (`text/html` and such).
     #[error("the answer is not JSON by its content type")]
     NotJson,
@@ -129,7 +139,7 @@ pub fn decode_event(
     if event_name == Some("error") {
         let fault = match dialect {
             Dialect::R3 => http_json_v03::read_error(&result, OperationKind::SubscribeToTask, Some(500)),
-            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::PathRpc => {
+            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::PathRpc | Dialect::G1 => {
                 http_json::read_error(&result, OperationKind::SubscribeToTask)
             }
         };
@@ -137,11 +147,17 @@ pub fn decode_event(
     }
     let body = translate(from, OperationKind::SendStreamingMessage, result)?;
     let event = Event { body, origin: dialect.version() };
+    check_event(&event)?;
+    Ok(Ok(event))
+}
+
+/// What must be there in an event, whatever the dialect.
+pub(crate) fn check_event(event: &Event) -> Result<(), BadAnswer> {
     // Whose task an event is about must never be a guess.
     if event.payload().is_some_and(|(name, _)| name != "message") && event.task_id().is_none() {
         return Err(BadAnswer::Shape { member: "taskId", problem: "is missing" });
     }
-    Ok(Ok(event))
+    Ok(())
 }
 
 /// The document; some agents put a record separator in front.
@@ -160,6 +176,8 @@ fn open(dialect: Dialect, kind: OperationKind, rpc_id: &str, document: Json) -> 
             Ok(Err(http_json_v03::read_error(&document, kind, Some(500)).ok_or(BadAnswer::Empty)?))
         }
         Dialect::R3 => Ok(Ok(document)),
+        // Its answers are messages, not documents: `grpc::decode_answer`, `grpc::decode_event`.
+        Dialect::G1 => Err(BadAnswer::NotJson),
         Dialect::R1 | Dialect::PathRpc => {
             match document.get("error").and_then(|_| http_json::read_error(&document, kind)) {
                 Some(fault) => Ok(Err(fault)),
@@ -239,7 +257,7 @@ fn translate((dialect, r3_bytes): (Dialect, R3Bytes), kind: OperationKind, resul
 }
 
 /// What must be there, whatever the dialect.
-fn check(kind: OperationKind, answer: &Answer) -> Result<(), BadAnswer> {
+pub(crate) fn check(kind: OperationKind, answer: &Answer) -> Result<(), BadAnswer> {
     let shape = |member, problem| Err(BadAnswer::Shape { member, problem });
     match kind {
         OperationKind::SendMessage if answer.body.get("task").or_else(|| answer.body.get("message")).is_none() => {

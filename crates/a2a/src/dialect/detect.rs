@@ -80,6 +80,7 @@ impl RequestFacts<'_> {
                 Dialect::PathRpc
             }
             (Target::Http { under_v1: true, .. }, Claim::Absent | Claim::Known(Version::V03)) => Dialect::R3,
+            (Target::Grpc(_), _) => Dialect::G1,
             // `path_rpc` has no versions, so a version that is not ours comes from a client of HTTP+JSON.
             (Target::Http { .. } | Target::Card, Claim::Absent | Claim::Known(_) | Claim::Other) => Dialect::R1,
         }

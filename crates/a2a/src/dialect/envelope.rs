@@ -13,7 +13,7 @@ use crate::{
         jsonrpc::{self, Request},
         proto_v03, query, v03, v10,
     },
-    shape,
+    grpc, shape,
 };
 
 /// A request whose operation is known and whose parameters are unread.
@@ -81,6 +81,11 @@ impl Envelope {
                 opened.query = facts.query.map(str::to_owned);
                 opened.address = address;
                 Ok(opened)
+            }
+            Target::Grpc(kind) => {
+                claim.admit(Version::V10, mode).map_err(refuse)?;
+                let params = grpc::params(*kind, body, limits).map_err(refuse)?;
+                Ok(Self::unread(*kind, voice, Version::V10, params.into()))
             }
             Target::Card => Err(refuse(Fault::of(FaultKind::PathNotFound))),
         }

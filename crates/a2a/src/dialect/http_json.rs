@@ -106,7 +106,7 @@ pub(crate) fn read_error(body: &Json, kind: OperationKind) -> Option<Fault> {
 }
 
 /// What a status name says when no reason does.
-fn by_status_name(name: &str, kind: OperationKind) -> Option<FaultKind> {
+pub(crate) fn by_status_name(name: &str, kind: OperationKind) -> Option<FaultKind> {
     match name {
         "NOT_FOUND" if is_about_task(kind) => Some(FaultKind::TaskNotFound),
         "INVALID_ARGUMENT" => Some(FaultKind::InvalidParams),

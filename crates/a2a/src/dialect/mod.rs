@@ -11,12 +11,14 @@
 //! | `v03`, `v10`, `proto_v03` | trees of one shape ↔ the canonical tree |
 //! | `jsonrpc`, `http_json`, `http_json_v03`, `path_rpc` | what is particular to a binding |
 //!
+//! gRPC's own part is [`crate::grpc`].
+//!
 //! Nothing here is particular to a gateway: an agent that serves A2A uses the same `Envelope` and `Voice`.
 
 pub mod answer;
 pub mod detect;
 pub mod envelope;
-mod http_json;
+pub(crate) mod http_json;
 mod http_json_v03;
 mod jsonrpc;
 mod path_rpc;
@@ -25,7 +27,7 @@ mod query;
 pub mod target;
 pub mod upstream;
 mod v03;
-mod v10;
+pub(crate) mod v10;
 pub mod voice;
 
 pub use answer::{BadAnswer, Received, decode_answer, decode_event};
@@ -33,7 +35,7 @@ pub use detect::{RequestFacts, VersionMode};
 pub use envelope::{Envelope, Refusal};
 pub use target::{Target, TargetError, target};
 pub use upstream::{AgentAddress, Colon, Minted, Outgoing, PathBody, SubscribeVerb, encode_call};
-pub use voice::{Voice, Wire};
+pub use voice::{Trailers, Voice, Wire};
 
 /// A generation of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +55,8 @@ pub enum Binding {
     HttpJson,
     /// A path per operation, JSON-RPC envelopes.
     PathRpc,
+    /// gRPC, protobuf.
+    Grpc,
 }
 
 /// A version on a binding.
@@ -68,6 +72,8 @@ pub enum Dialect {
     R3,
     /// REST paths with JSON-RPC envelopes, v0.3 objects.
     PathRpc,
+    /// v1.0 gRPC.
+    G1,
 }
 
 /// How a peer that speaks HTTP+JSON of 0.3 puts files into JSON (protocol 8 #4): the Python SDK encodes them twice.
@@ -95,13 +101,16 @@ impl Version {
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: [Self; 5] = [Self::J1, Self::R1, Self::J3, Self::R3, Self::PathRpc];
+    pub const ALL: [Self; 6] = [Self::J1, Self::R1, Self::J3, Self::R3, Self::PathRpc, Self::G1];
+
+    /// Those whose bodies are JSON.
+    pub const JSON: [Self; 5] = [Self::J1, Self::R1, Self::J3, Self::R3, Self::PathRpc];
 
     /// Its generation.
     #[must_use]
     pub const fn version(self) -> Version {
         match self {
-            Self::J1 | Self::R1 => Version::V10,
+            Self::J1 | Self::R1 | Self::G1 => Version::V10,
             Self::J3 | Self::R3 | Self::PathRpc => Version::V03,
         }
     }
@@ -113,6 +122,7 @@ impl Dialect {
             Self::J1 | Self::J3 => Binding::JsonRpc,
             Self::R1 | Self::R3 => Binding::HttpJson,
             Self::PathRpc => Binding::PathRpc,
+            Self::G1 => Binding::Grpc,
         }
     }
 
@@ -125,6 +135,7 @@ impl Dialect {
             Self::J3 => "v03_jsonrpc",
             Self::R3 => "v03_http_json",
             Self::PathRpc => "path_rpc",
+            Self::G1 => "v10_grpc",
         }
     }
 
@@ -144,6 +155,7 @@ impl Dialect {
             "JSONRPC" if current => Some(Self::J1),
             "HTTP+JSON" if legacy => Some(Self::R3),
             "HTTP+JSON" if current => Some(Self::R1),
+            "GRPC" if current => Some(Self::G1),
             _ => None,
         }
     }

@@ -24,6 +24,8 @@ pub enum Target {
     },
     /// The public card.
     Card,
+    /// An operation of the gRPC service.
+    Grpc(OperationKind),
 }
 
 /// Why a path addresses nothing.

@@ -7,6 +7,7 @@ use http::Method;
 use crate::{
     Call, Dialect, Fault, FaultKind, OperationKind, Version,
     dialect::{R3Bytes, http_json, http_json_v03, jsonrpc, path_rpc, v03, v10},
+    grpc,
 };
 
 /// Where an agent listens, and its habits.
@@ -109,6 +110,17 @@ pub fn encode_call(
         Dialect::R1 => http_json::encode(call, address, subscribe),
         Dialect::R3 => http_json_v03::encode(call, address, subscribe),
         Dialect::PathRpc => path_rpc::encode(call, address, minted),
+        Dialect::G1 => Ok(Outgoing {
+            method: Method::POST,
+            url: format!("{}{}", address.base, grpc::path(call.kind)),
+            headers: vec![
+                ("content-type", grpc::CONTENT_TYPE),
+                ("te", "trailers"),
+                ("grpc-accept-encoding", "identity"),
+                ("a2a-version", Version::V10.name()),
+            ],
+            body: Some(grpc::request(call.kind, &call.params)),
+        }),
     }
 }
 
@@ -130,7 +142,7 @@ pub(crate) fn headers(dialect: Dialect, kind: OperationKind, body: bool) -> Vec<
     let accept = match dialect {
         _ if kind.is_streaming() => "text/event-stream",
         Dialect::R1 => "application/a2a+json, application/json",
-        Dialect::J1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc => "application/json",
+        Dialect::J1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc | Dialect::G1 => "application/json",
     };
     let mut headers = vec![("accept", accept)];
     if dialect.version() == Version::V10 {

@@ -5,7 +5,7 @@ use json::{Json, Object};
 use crate::{
     Answer, Binding, Dialect, Event, Fault, OperationKind, Version,
     dialect::{R3Bytes, RequestFacts, Target, jsonrpc, proto_v03, v03, v10},
-    sse,
+    grpc, sse,
 };
 
 /// How to answer one caller.
@@ -32,7 +32,12 @@ pub struct Wire {
     pub content_type: &'static str,
     /// The body.
     pub body: Vec<u8>,
+    /// What follows the body; in gRPC alone.
+    pub trailers: Trailers,
 }
+
+/// Names and values of HTTP trailers.
+pub type Trailers = Vec<(&'static str, String)>;
 
 /// `Content-Type` of JSON-RPC answers.
 const JSON: &str = "application/json";
@@ -51,6 +56,7 @@ impl Voice {
                 operation.is_streaming(),
                 matches!(operation, OperationKind::SendMessage | OperationKind::SendStreamingMessage),
             ),
+            Target::Grpc(operation) => (operation.is_streaming(), false),
             Target::Card => (false, false),
         };
         let (dialect, r3_bytes) = (facts.guess(target), facts.r3_bytes());
@@ -67,7 +73,7 @@ impl Voice {
     /// The whole answer to a call that is no stream.
     #[must_use]
     pub fn answer(&self, kind: OperationKind, answer: Answer) -> Wire {
-        let bare = self.dialect.binding() == Binding::HttpJson;
+        let bare = matches!(self.dialect.binding(), Binding::HttpJson | Binding::Grpc);
         let result = match kind {
             OperationKind::DeletePushConfig if bare => Object::new().into(),
             OperationKind::DeletePushConfig => Json::Null,
@@ -87,17 +93,19 @@ impl Voice {
             Dialect::R3 => (JSON, json::write(&result)),
             Dialect::PathRpc if !self.enveloped => (JSON, json::write(&result)),
             Dialect::J1 | Dialect::J3 | Dialect::PathRpc => (JSON, jsonrpc::write_result(&self.rpc_id, result)),
+            Dialect::G1 => (grpc::CONTENT_TYPE, grpc::result(kind, &result)),
         };
-        Wire { status: 200, content_type, body }
+        Wire { status: 200, content_type, body, trailers: self.trailers(None, "") }
     }
 
-    /// One SSE frame.
+    /// One SSE frame, or one message of gRPC.
     #[must_use]
     pub fn event(&self, event: Event) -> Vec<u8> {
         let result = self.result(OperationKind::SendStreamingMessage, event.body, event.origin);
         let data = match self.dialect {
             Dialect::R1 | Dialect::R3 => json::write(&result),
             Dialect::J1 | Dialect::J3 | Dialect::PathRpc => jsonrpc::write_result(&self.rpc_id, result),
+            Dialect::G1 => return grpc::event(&result),
         };
         frame(None, &data)
     }
@@ -106,7 +114,7 @@ impl Voice {
         match self.dialect {
             Dialect::R3 => proto_v03::write_result(kind, body, origin, self.r3_bytes),
             Dialect::J3 | Dialect::PathRpc => v03::write_result(kind, body, origin),
-            Dialect::J1 | Dialect::R1 => v10::write_result(kind, body, origin),
+            Dialect::J1 | Dialect::R1 | Dialect::G1 => v10::write_result(kind, body, origin),
         }
     }
 
@@ -115,24 +123,56 @@ impl Voice {
     #[must_use]
     pub fn fault(&self, fault: &Fault, own_domain: &str) -> Wire {
         let body = self.fault_body(fault, own_domain);
-        match self.dialect {
-            Dialect::R1 => Wire { status: fault.kind.http_status(), content_type: A2A_JSON, body },
-            Dialect::R3 => Wire { status: fault.kind.http_status(), content_type: JSON, body },
+        let (status, content_type, body) = match self.dialect {
+            Dialect::R1 => (fault.kind.http_status(), A2A_JSON, body),
+            Dialect::R3 => (fault.kind.http_status(), JSON, body),
             // Clients of v0.3 lose a JSON error where they asked for a stream (protocol 3.3).
             Dialect::J3 | Dialect::PathRpc if self.streaming && !fault.kind.needs_status() => {
-                Wire { status: 200, content_type: EVENT_STREAM, body: frame(None, &body) }
+                (200, EVENT_STREAM, frame(None, &body))
             }
-            Dialect::PathRpc if !self.enveloped => Wire { status: fault.kind.http_status(), content_type: JSON, body },
-            Dialect::J1 | Dialect::J3 | Dialect::PathRpc => {
-                Wire { status: fault.kind.rpc_status(), content_type: JSON, body }
+            Dialect::PathRpc if !self.enveloped => (fault.kind.http_status(), JSON, body),
+            Dialect::J1 | Dialect::J3 | Dialect::PathRpc => (fault.kind.rpc_status(), JSON, body),
+            Dialect::G1 => (200, grpc::CONTENT_TYPE, body),
+        };
+        Wire { status, content_type, body, trailers: self.trailers(Some(fault), own_domain) }
+    }
+
+    /// The `event: error` frame that ends a stream which has begun. gRPC has none: there the trailers tell it.
+    #[must_use]
+    pub fn fault_event(&self, fault: &Fault, own_domain: &str) -> Vec<u8> {
+        match self.dialect {
+            Dialect::G1 => Vec::new(),
+            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc => {
+                frame(Some("error"), &self.fault_body(fault, own_domain))
             }
         }
     }
 
-    /// The `event: error` frame that ends a stream which has begun.
+    /// What follows the last byte of an answer or stream that went well, or ended with `fault`.
     #[must_use]
-    pub fn fault_event(&self, fault: &Fault, own_domain: &str) -> Vec<u8> {
-        frame(Some("error"), &self.fault_body(fault, own_domain))
+    pub fn trailers(&self, fault: Option<&Fault>, own_domain: &str) -> Trailers {
+        match self.dialect {
+            Dialect::G1 => grpc::trailers(fault, own_domain),
+            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc => Trailers::new(),
+        }
+    }
+
+    /// The `Content-Type` of a stream.
+    #[must_use]
+    pub const fn stream_type(&self) -> &'static str {
+        match self.dialect {
+            Dialect::G1 => grpc::CONTENT_TYPE,
+            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc => EVENT_STREAM,
+        }
+    }
+
+    /// A sign of life on a quiet stream; gRPC leaves that to HTTP/2.
+    #[must_use]
+    pub const fn ping(&self) -> Option<&'static [u8]> {
+        match self.dialect {
+            Dialect::G1 => None,
+            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc => Some(b": ping\n\n"),
+        }
     }
 
     fn fault_body(&self, fault: &Fault, own_domain: &str) -> Vec<u8> {
@@ -146,6 +186,7 @@ impl Voice {
             Dialect::J1 | Dialect::J3 | Dialect::PathRpc => {
                 jsonrpc::write_error(&self.rpc_id, fault, self.dialect.version(), own_domain)
             }
+            Dialect::G1 => Vec::new(),
         }
     }
 }

@@ -73,6 +73,14 @@ fn add_interfaces(gateway: &Gateway, card: &mut Object) {
     let mut entries = Vec::new();
     for version in [Version::V10, Version::V03] {
         entries.extend(served(gateway, version).into_iter().map(|binding| entry(binding, version)));
+        if let (Version::V10, Some(grpc)) = (version, &gateway.grpc) {
+            entries.push(Json::from([
+                ("url", grpc.authority.as_str()),
+                ("protocolBinding", Binding::Grpc.name()),
+                ("protocolVersion", version.name()),
+                ("tenant", grpc.tenant.as_str()),
+            ]));
+        }
     }
     card.insert("supportedInterfaces", entries);
     let old = served(gateway, Version::V03);

@@ -23,6 +23,7 @@ fn gateway() -> Gateway {
             (Binding::JsonRpc, Version::V03),
             (Binding::HttpJson, Version::V10),
         ],
+        grpc: None,
         security: vec![
             Scheme {
                 name: "bearer".to_owned(),

@@ -221,7 +221,13 @@ async fn interfaces(
     let mut usable = Vec::new();
     let mut foreign = Vec::new();
     for interface in declared {
-        match at_origin(admin, &interface.url, &found.url, origin, spec.use_address) {
+        let url = match interface.binding {
+            rewrite::Binding::Grpc => at_host(admin, &interface.url, &found.url, origin),
+            rewrite::Binding::JsonRpc | rewrite::Binding::HttpJson | rewrite::Binding::Other(_) => {
+                at_origin(admin, &interface.url, &found.url, origin, spec.use_address)
+            }
+        };
+        match url {
             Ok(url) => usable.extend(examine(admin, spec, &interface, url, report).await?),
             Err(problem) => foreign.push(FieldProblem { path: place(&found.url, &interface.url), problem }),
         }
@@ -292,6 +298,24 @@ fn at_origin(
     Ok(format!("{origin}{path}"))
 }
 
+/// The URL of a gRPC interface, which cards write as `host:port`: at the registered host, though on a port of its own.
+/// Nothing says whether it wants TLS, so it is believed to want what the card's own address has.
+fn at_host(admin: &Shared, address: &str, card_url: &url::Url, origin: &str) -> Result<String, String> {
+    let url = match address.split_once("://") {
+        None => format!("{}://{address}", card_url.scheme()),
+        Some(("grpc", rest)) => format!("http://{rest}"),
+        Some(("grpcs", rest)) => format!("https://{rest}"),
+        Some(_) => address.to_owned(),
+    };
+    let absolute = url::Url::parse(&url).map_err(|_| String::from("is no host:port"))?;
+    admin.grpc.rules().judge_url(absolute.as_str()).map_err(|denied| denied.to_string())?;
+    let registered = url::Url::parse(origin).ok();
+    if registered.as_ref().and_then(url::Url::host_str) != absolute.host_str() {
+        return Err(format!("leads to another host than {origin}"));
+    }
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
 /// Asks one interface what it speaks.
 async fn examine(
     admin: &Shared,
@@ -331,6 +355,7 @@ async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<Dete
     let candidates = match &interface.binding {
         rewrite::Binding::JsonRpc => vec![Dialect::J1, Dialect::J3],
         rewrite::Binding::HttpJson => vec![Dialect::R1, Dialect::R3],
+        rewrite::Binding::Grpc if declared == Some(Dialect::G1) => return by_grpc(admin, interface, url).await,
         rewrite::Binding::Grpc | rewrite::Binding::Other(_) => {
             return Ok(Detected::new(None, format!("{} is not spoken here", interface.binding.name())));
         }
@@ -365,6 +390,18 @@ async fn detect(admin: &Shared, interface: &Interface, url: &str) -> Result<Dete
         }
     }
     Ok(Detected::new(None, format!("did not answer in any dialect of ours{seen}")))
+}
+
+/// Whether the gRPC service of 1.0 answers at `url`.
+async fn by_grpc(admin: &Shared, interface: &Interface, url: &str) -> Result<Detected, ApiError> {
+    let id = new_id("probe-", admin.clock.now())?;
+    let dialect = Dialect::G1;
+    let (found, evidence) = match probe::speaks_grpc(&admin.grpc, url, interface.tenant.as_deref(), &id).await {
+        Speaks::Yes(_) => (Some(dialect), format!("answered GetTask for an unknown task as {}", dialect.name())),
+        Speaks::Locked(status) => (Some(dialect), format!("{}: the card's word is taken", locked(url, status))),
+        Speaks::No(_) => (None, String::from("did not answer as the gRPC service of A2A 1.0")),
+    };
+    Ok(Detected::new(found, evidence))
 }
 
 fn locked(url: &str, status: StatusCode) -> String {
@@ -425,6 +462,7 @@ fn interface_setting(usable: &Usable) -> Value {
         Dialect::J1 => ("JSONRPC", "1.0"),
         Dialect::R1 => ("HTTP+JSON", "1.0"),
         Dialect::R3 => ("HTTP+JSON", "0.3"),
+        Dialect::G1 => ("GRPC", "1.0"),
         Dialect::J3 | Dialect::PathRpc => ("JSONRPC", "0.3"),
     };
     let mut setting = json!({"url": usable.url, "binding": binding, "version": version});

@@ -7,6 +7,7 @@
 use a2a::dialect::{
     AgentAddress, Colon, Minted, PathBody, R3Bytes, Received, SubscribeVerb, Version, decode_answer, encode_call,
 };
+use a2a::grpc::Status;
 use a2a::{Call, Dialect, FaultKind, OperationKind};
 use bytes::Bytes;
 use egress::Client;
@@ -20,6 +21,7 @@ const ANSWER_BYTES: usize = 64 * 1024;
 /// What an agent answered to one probe.
 struct Seen {
     status: StatusCode,
+    /// Trailers included.
     headers: HeaderMap,
     body: Bytes,
 }
@@ -72,6 +74,27 @@ fn habit(dialect: Dialect, body: &[u8]) -> R3Bytes {
     let alone = body.as_object().is_some_and(|object| object.len() == 1 && object.str("message").is_some());
     let status = body.pointer("/error/status").is_some();
     if dialect == Dialect::R3 && (alone || status) { R3Bytes::Double } else { R3Bytes::Auto }
+}
+
+/// The same over gRPC, where the status is the answer.
+pub(super) async fn speaks_grpc(grpc: &Client, base: &str, tenant: Option<&str>, id: &str) -> Speaks {
+    let call = Call { kind: OperationKind::GetTask, params: json::Object::from([("id", id)]), origin: Version::V10 };
+    let minted = Minted { rpc_id: id, message_id: id };
+    let address = AgentAddress { tenant: tenant.map(str::to_owned), ..address(base, Colon::Percent) };
+    let Ok(outgoing) = encode_call(Dialect::G1, &call, &address, minted, SubscribeVerb::Post) else {
+        return Speaks::No(None);
+    };
+    let headers: Vec<(&str, &str)> = outgoing.headers.iter().map(|(name, value)| (*name, *value)).collect();
+    let Some(seen) = ask(grpc, outgoing.method, &outgoing.url, &headers, outgoing.body).await else {
+        return Speaks::No(None);
+    };
+    let Some(status) = Status::read(&seen.headers) else { return Speaks::No(Some(seen.status)) };
+    match status.fault(call.kind).map(|fault| fault.kind) {
+        Ok(FaultKind::UpstreamAuthFailed) => Speaks::Locked(StatusCode::UNAUTHORIZED),
+        // No such service there.
+        Ok(FaultKind::UnsupportedOperation) | Err(_) => Speaks::No(Some(seen.status)),
+        Ok(_) => Speaks::Yes(R3Bytes::Auto),
+    }
 }
 
 /// Which spellings of the colon an agent's paths understand.
@@ -163,7 +186,9 @@ async fn ask(
     let response = agents.request_within(request, PATIENCE).await.ok()?;
     let (head, body) = response.into_parts();
     let body = tokio::time::timeout(PATIENCE, Limited::new(body, ANSWER_BYTES).collect()).await.ok()?.ok()?;
-    Some(Seen { status: head.status, headers: head.headers, body: body.to_bytes() })
+    let mut headers = head.headers;
+    headers.extend(body.trailers().cloned().unwrap_or_default());
+    Some(Seen { status: head.status, headers, body: body.to_bytes() })
 }
 
 #[cfg(test)]

@@ -196,9 +196,10 @@ fn interfaces(settings: &CardSettings) -> Result<Vec<Interface>, Vec<Problem>> {
 const fn loss(dialect: Dialect) -> u8 {
     match dialect {
         Dialect::J1 | Dialect::R1 => 0,
-        Dialect::J3 => 1,
-        Dialect::R3 => 2,
-        Dialect::PathRpc => 3,
+        Dialect::G1 => 1,
+        Dialect::J3 => 2,
+        Dialect::R3 => 3,
+        Dialect::PathRpc => 4,
     }
 }
 
@@ -215,7 +216,8 @@ fn interface(
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
         return Err(("url", "must have no user name, password, query or fragment".to_owned()));
     }
-    let dialect = fixed.or_else(|| dialect_of(raw)).ok_or_else(|| {
+    let spoken = |dialect: &Dialect| *dialect != Dialect::G1 || cfg!(feature = "grpc");
+    let dialect = fixed.or_else(|| dialect_of(raw)).filter(spoken).ok_or_else(|| {
         let binding = raw.binding.as_deref().unwrap_or_default();
         let version = raw.version.as_deref().unwrap_or_default();
         ("binding", format!("{binding:?} in version {version:?} is not spoken by the gateway"))

@@ -1,0 +1,47 @@
+//! A gRPC call names no tenant in its path: the credential decides the tenant, and the message names the card.
+//!
+//! *Takes* the identity and the unread body. *Gives* the body, whole, and the route with both names. *Refuses* what
+//! cannot be read within the node's limits. *Never* looks at more of the message than its `tenant`; a call of another
+//! binding passes untouched.
+
+use crate::app::App;
+use crate::pipeline::authenticate::Identity;
+use crate::pipeline::decode::{self, DecodeError};
+use crate::pipeline::head::Head;
+use crate::pipeline::limit::{self, Slot};
+use crate::pipeline::route::Route;
+use crate::registry::is_name;
+use crate::reject::Reject;
+use a2a::Target;
+use bytes::Bytes;
+use hyper::body::Incoming;
+
+/// A body that was read before there was a permit, and the room that it takes.
+#[derive(Debug)]
+pub struct Early {
+    /// The place in the counts of node and tenant.
+    pub slot: Slot,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// Completes the route of a gRPC call. A name that no card can have is no card.
+///
+/// # Errors
+/// [`Reject::Limit`], [`Reject::Decode`]
+pub async fn address(
+    route: &mut Route,
+    identity: &Identity,
+    head: &Head,
+    body: &mut Incoming,
+    app: &App,
+) -> Result<Option<Early>, Reject> {
+    let Ok(Target::Grpc(kind)) = route.target else { return Ok(None) };
+    route.tenant.clone_from(&identity.principal().tenant);
+    let mut slot = limit::enter(&route.tenant, &app.calls.limits)?;
+    let limits = &app.settings.limits.body;
+    let body = decode::read(head, body, (limits, limits.request_bytes), &mut slot).await?;
+    let named = a2a::grpc::card_name(kind, &body).map_err(DecodeError::Refused)?;
+    route.card = named.filter(|name| is_name(name)).unwrap_or_default();
+    Ok(Some(Early { slot, body }))
+}
