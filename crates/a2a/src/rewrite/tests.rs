@@ -194,7 +194,7 @@ fn interfaces_of_both_generations_are_read_in_order() {
         [
             "https://tenant.example/a2a/agents/s/rpc JSONRPC 1.0 v10_jsonrpc",
             "/firefly/v1 HTTP+JSON 1.0 v10_http_json",
-            "grpc://10.0.0.7:50051 GRPC 1.0 -",
+            "grpc://10.0.0.7:50051 GRPC 1.0 v10_grpc",
             "http://10.0.0.7:9100/firefly/ JSONRPC 0.3.0 v03_jsonrpc",
             "http://10.0.0.7:9100/rest HTTP+JSON 0.3.0 v03_http_json",
         ]
