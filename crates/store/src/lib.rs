@@ -55,7 +55,7 @@ pub use signing_keys::{KeyPurpose, NewSigningKey, SigningKeyRow, SigningKeyState
 pub use tasks::{ContextClaim, ContextRow, Owner, TaskClaim, TaskCursor, TaskRow};
 pub use tenant_id::TenantId;
 pub use tenants::{TenantFields, TenantRow, TenantState};
-pub use world::TenantRows;
+pub use world::{TenantRows, Unreadable};
 
 /// What every method of the store returns.
 pub type Result<T> = std::result::Result<T, Error>;

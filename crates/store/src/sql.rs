@@ -8,6 +8,7 @@ use sqlx::{Row, Transaction};
 
 use crate::Result;
 use crate::error::{StoreError as Error, Table};
+use crate::world::Unreadable;
 
 /// Runs a query on a [`Session`] or [`Tx`] and gives all rows.
 macro_rules! q {
@@ -19,6 +20,20 @@ macro_rules! q {
             $crate::sql::Lane::Lite(c) => sqlx::query($sql)$(.bind($arg))*.fetch_all(c).await
                 .map_err($crate::Error::from)
                 .and_then(|rows| rows.iter().map(<$row as $crate::sql::Stored>::lite).collect::<$crate::Result<Vec<$row>>>()),
+        }
+    };
+}
+
+/// Like [`q!`], but leaves out rows that can't be read and adds them to `$unreadable`.
+macro_rules! readable {
+    ($unreadable:expr, $on:expr, $row:ty, $sql:expr $(, $arg:expr)* $(,)?) => {
+        match $on.lane() {
+            $crate::sql::Lane::Pg(c) => sqlx::query($sql)$(.bind($arg))*.fetch_all(c).await
+                .map_err($crate::Error::from)
+                .and_then(|rows| $crate::sql::keep(&rows, <$row as $crate::sql::Stored>::pg, &mut $unreadable)),
+            $crate::sql::Lane::Lite(c) => sqlx::query($sql)$(.bind($arg))*.fetch_all(c).await
+                .map_err($crate::Error::from)
+                .and_then(|rows| $crate::sql::keep(&rows, <$row as $crate::sql::Stored>::lite, &mut $unreadable)),
         }
     };
 }
@@ -122,6 +137,30 @@ pub(crate) fn corrupt_pg(table: Table, row: &PgRow) -> Error {
 
 pub(crate) fn corrupt_lite(table: Table, row: &SqliteRow) -> Error {
     Error::Corrupt { table, id: row.try_get(0).unwrap_or_default() }
+}
+
+/// The rows that can be read. The others are named by their `name`, where they have one, and by their id.
+pub(crate) fn keep<'r, R: Row, T>(
+    rows: &'r [R],
+    read: impl Fn(&'r R) -> Result<T>,
+    unreadable: &mut Vec<Unreadable>,
+) -> Result<Vec<T>>
+where
+    &'static str: sqlx::ColumnIndex<R>,
+    String: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>,
+{
+    let mut kept = Vec::with_capacity(rows.len());
+    for row in rows {
+        match read(row) {
+            Ok(row) => kept.push(row),
+            Err(Error::Corrupt { table, id }) => {
+                let name = row.try_get("name").unwrap_or_default();
+                unreadable.push(Unreadable { table, id, name });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(kept)
 }
 
 /// A borrowed connection of either database.

@@ -11,6 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use tempfile::TempDir;
 
+use crate::open::Durability;
 use crate::{Pools, Store};
 
 /// A migrated store, and what must live as long as it.
@@ -21,6 +22,15 @@ pub struct TestStore {
     /// Its address, for opening it once more (useless for a memory database).
     pub url: String,
     _dir: Option<TempDir>,
+}
+
+impl TestStore {
+    /// Runs a statement past the store, to damage what is in it.
+    pub async fn execute(&self, statement: &'static str) {
+        let mut tx = self.store.begin(Durability::Synced).await.expect("a transaction");
+        x!(tx, statement).expect("the statement runs");
+        tx.commit().await.expect("it is kept");
+    }
 }
 
 /// SQLite in a file of its own.

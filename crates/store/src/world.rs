@@ -24,24 +24,41 @@ pub struct TenantRows {
     pub policies: Vec<PolicyRow>,
     /// Its signing keys that are not gone.
     pub signing_keys: Vec<SigningKeyRow>,
+    /// Rows that are in none of the lists, because they can't be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A row that can't be read: somebody wrote past this crate, or the file is damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Where it is.
+    pub table: Table,
+    /// Its id, empty when even that can't be read.
+    pub id: String,
+    /// Its name, empty when it has none or that can't be read.
+    pub name: String,
 }
 
 impl Store {
-    /// All of a living tenant in one transaction; `None` when there is none.
+    /// All of a living tenant in one transaction; `None` when there is none. A row that can't be read is left out and
+    /// named; only the tenant's own row fails the whole.
     pub async fn load_tenant(&self, tenant: &TenantId) -> Result<Option<TenantRows>> {
         let mut tx = self.begin_reading().await?;
         let revision = one!(tx, i64, REVISION)?.ok_or(Error::Corrupt { table: Table::Revision, id: String::new() })?;
         let Some(row) = one!(tx, TenantRow, tenants::ONE, tenant.as_str())? else { return Ok(None) };
-        let rows = TenantRows {
+        let mut unreadable = Vec::new();
+        let mut rows = TenantRows {
             revision,
             tenant: row,
-            cards: q!(tx, CardFacts, cards::ALL, tenant.as_str())?,
-            principals: q!(tx, PrincipalRow, principals::ALL, tenant.as_str())?,
-            keys: q!(tx, KeyRow, keys::ALL, tenant.as_str())?,
-            grants: q!(tx, GrantRow, grants::ALL, tenant.as_str())?,
-            policies: q!(tx, PolicyRow, policies::ALL, tenant.as_str())?,
-            signing_keys: q!(tx, SigningKeyRow, signing_keys::ALL, tenant.as_str())?,
+            cards: readable!(unreadable, tx, CardFacts, cards::ALL, tenant.as_str())?,
+            principals: readable!(unreadable, tx, PrincipalRow, principals::ALL, tenant.as_str())?,
+            keys: readable!(unreadable, tx, KeyRow, keys::ALL, tenant.as_str())?,
+            grants: readable!(unreadable, tx, GrantRow, grants::ALL, tenant.as_str())?,
+            policies: readable!(unreadable, tx, PolicyRow, policies::ALL, tenant.as_str())?,
+            signing_keys: readable!(unreadable, tx, SigningKeyRow, signing_keys::ALL, tenant.as_str())?,
+            unreadable: Vec::new(),
         };
+        rows.unreadable = unreadable;
         tx.commit().await?;
         Ok(Some(rows))
     }

@@ -1,7 +1,8 @@
-//! Whether the store answers, and at which revision it is.
+//! Whether the store answers, at which revision it is, and what is closed because its row is wrong.
 
 use super::Shared;
-use super::error::ApiError;
+use super::error::{ApiError, FieldProblem};
+use crate::registry::compile::{BadRow, Problem};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -16,6 +17,21 @@ pub(super) struct Health {
     pub version: &'static str,
     /// The store's revision.
     pub revision: i64,
+    /// Resources that are closed because their rows are wrong or can't be read; at most 100.
+    pub closed: Vec<Closed>,
+}
+
+/// A resource that is closed, and why.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Closed {
+    /// The tenant.
+    pub tenant: String,
+    /// `card`, `grant`, `key`, `policy`, `principal`, `signing_key` or `tenant`.
+    pub kind: &'static str,
+    /// Its name, or its id where it has none.
+    pub name: String,
+    /// What is wrong with it.
+    pub problems: Vec<FieldProblem>,
 }
 
 /// The gateway's health.
@@ -23,5 +39,14 @@ pub(super) struct Health {
     responses((status = 200, body = Health), (status = 503, body = ApiError)))]
 pub(super) async fn read(State(admin): State<Shared>) -> Result<Json<Health>, ApiError> {
     let revision = admin.store.revision().await?;
-    Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION"), revision }))
+    let closed = admin.registry.snapshot().bad_rows().take(MOST_ROWS).map(closed).collect();
+    Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION"), revision, closed }))
 }
+
+fn closed((tenant, row): (&str, &BadRow)) -> Closed {
+    let problem = |problem: &Problem| FieldProblem { path: problem.path.clone(), problem: problem.problem.clone() };
+    let problems = row.problems.iter().map(problem).collect();
+    Closed { tenant: tenant.to_owned(), kind: row.kind, name: row.name.clone(), problems }
+}
+
+const MOST_ROWS: usize = 100;

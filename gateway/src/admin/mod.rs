@@ -35,6 +35,7 @@ use self::access::TokenHash;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::PublicUrl;
+use crate::registry::Registry;
 use crate::registry::compile::Compiler;
 use crate::registry::refresh::Refresh;
 use crate::seal::Seal;
@@ -68,6 +69,8 @@ pub struct Admin {
     pub key_prefix: String,
     /// Compiles a tenant to sign a card as it would be served.
     pub public_url: Option<PublicUrl>,
+    /// What is in force here.
+    registry: Arc<Registry>,
     /// Brings a change into force here at once; other replicas hear of it by themselves.
     refresh: Arc<Refresh>,
 }
@@ -84,6 +87,7 @@ impl Admin {
             token: app.admin_token,
             key_prefix: app.settings.headers.key_prefix.clone(),
             public_url: app.settings.public.urls.first().cloned(),
+            registry: Arc::clone(&app.registry),
             refresh: Arc::clone(&app.refresh),
         }
     }

@@ -1,19 +1,20 @@
 //! `/healthz` and `/readyz`: whether the process lives, and whether it should get requests.
 //!
 //! Ready means: the registry is loaded, records can be written, and the process is not stopping. The admin listener
-//! also tells which options trade safety for something else.
+//! also tells which options trade safety for something else, and which resources are closed because of their rows.
 
 use http::{Response, StatusCode, header};
 use serde_json::json;
 
 use crate::app::App;
+use crate::registry::compile::BadRow;
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// The verdict alone.
     Verdict,
-    /// Also every check and relaxed option.
+    /// Also every check, relaxed option and closed resource.
     Full,
 }
 
@@ -37,10 +38,15 @@ fn ready(app: &App, detail: Detail) -> Response<Vec<u8>> {
         Detail::Full => {
             let checks: serde_json::Map<_, _> =
                 checks.iter().map(|(name, fine)| ((*name).to_owned(), json!(fine))).collect();
+            let world = app.registry.snapshot();
+            // What is wrong with them is told to administrators alone (`/api/v1/health`) and to the log.
+            let named = |(tenant, row): (&str, &BadRow)| json!({"tenant": tenant, "kind": row.kind, "name": row.name});
+            let closed: Vec<_> = world.bad_rows().take(MOST_ROWS).map(named).collect();
             json!({
                 "status": verdict,
                 "checks": checks,
-                "revision": app.registry.snapshot().revision,
+                "revision": world.revision,
+                "closed": closed,
                 "relaxed": app.settings.relaxed(),
             })
         }
@@ -70,3 +76,6 @@ fn document(status: StatusCode, body: &serde_json::Value) -> Response<Vec<u8>> {
     headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
     response
 }
+
+/// Most rows that are named.
+const MOST_ROWS: usize = 100;

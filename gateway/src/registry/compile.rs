@@ -10,7 +10,7 @@ use std::sync::Arc;
 use a2a::sign::{PublicKey, SigningKey};
 use store::{
     CardFacts, CardState, GrantRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState, SigningKeyRow,
-    SigningKeyState, TenantRows, TenantState,
+    SigningKeyState, Table, TenantId, TenantRows, TenantState,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,7 @@ use super::settings::GrantDocument;
 use super::{
     Card, CardSelector, CardSigner, Credential, Grant, NamedPolicy, Principal, Snapshot, TenantWorld, is_name,
 };
+use crate::audit::record::clean;
 use crate::config::Settings;
 use crate::seal::{Place, Seal};
 
@@ -27,12 +28,31 @@ mod card;
 /// A row that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
-    /// `card`, `grant`, `key`, `policy`, `signing_key` or `tenant`.
+    /// `card`, `grant`, `key`, `policy`, `principal`, `signing_key` or `tenant`.
     pub kind: &'static str,
     /// Its name, or its id where it has none.
     pub name: String,
     /// Why.
     pub problems: Vec<Problem>,
+}
+
+impl BadRow {
+    /// A tenant whose own row can't be read.
+    #[must_use]
+    pub fn unreadable_tenant(name: &TenantId) -> Self {
+        let problems = vec![Problem::new("", UNREADABLE)];
+        let row = Self { kind: "tenant", name: name.as_str().to_owned(), problems };
+        row.log(name.as_str());
+        row
+    }
+
+    /// Names every problem, so that whoever reads the log knows what to repair.
+    fn log(&self, tenant: &str) {
+        for Problem { path, problem } in &self.problems {
+            let (row, path, problem) = (clean(&self.name), clean(path), clean(problem));
+            tracing::error!(tenant, kind = self.kind, %row, %path, %problem, "a row was left out");
+        }
+    }
 }
 
 /// A tenant, compiled.
@@ -68,6 +88,7 @@ impl Compiler {
         let old = before.tenants.get(name);
         let cancelled = old.map_or_else(CancellationToken::new, |old| old.cancelled.clone());
         let mut tenant = Tenant { compiler: self, rows, old: old.map(Arc::as_ref), cancelled, bad: Vec::new() };
+        tenant.unreadable();
         let policies = tenant.policies();
         let cards = tenant.cards(&policies);
         let principals = tenant.principals();
@@ -157,8 +178,18 @@ impl Tenant<'_> {
     }
 
     fn note(&mut self, kind: &'static str, name: &str, problems: Vec<Problem>) {
-        tracing::error!(tenant = self.name(), kind, row = name, problems = problems.len(), "a row was left out");
-        self.bad.push(BadRow { kind, name: name.to_owned(), problems });
+        let row = BadRow { kind, name: name.to_owned(), problems };
+        row.log(self.name());
+        self.bad.push(row);
+    }
+
+    /// Rows that the store could not read are in none of its lists, so what they are is closed.
+    fn unreadable(&mut self) {
+        let rows = self.rows;
+        for store::Unreadable { table, id, name } in &rows.unreadable {
+            let name = if name.is_empty() { id } else { name };
+            self.note(kind(*table), name, vec![Problem::new("", UNREADABLE)]);
+        }
     }
 
     fn policies(&mut self) -> HashMap<String, Arc<NamedPolicy>> {
@@ -329,6 +360,27 @@ impl Tenant<'_> {
     }
 }
 
+const UNREADABLE: &str = "the row can't be read; it was changed past the gateway, or the database is damaged";
+
+/// What is read from a table, in the words of the admin API.
+const fn kind(table: Table) -> &'static str {
+    match table {
+        Table::Cards | Table::CardVersions => "card",
+        Table::Grants => "grant",
+        Table::Keys => "key",
+        Table::Policies | Table::PolicyVersions => "policy",
+        Table::Principals => "principal",
+        Table::SigningKeys => "signing_key",
+        Table::Tenants => "tenant",
+        Table::AuditRecords
+        | Table::AuditSummaries
+        | Table::Changes
+        | Table::Contexts
+        | Table::Revision
+        | Table::Tasks => "row",
+    }
+}
+
 struct GrantFacts {
     cards: Vec<CardSelector>,
     operations: Vec<a2a::OperationKind>,
@@ -395,7 +447,7 @@ fn selector(text: &str) -> Option<CardSelector> {
 
 /// Tags follow the form of names, reserved words included.
 fn is_tag(text: &str) -> bool {
-    store::TenantId::new(text).is_some()
+    TenantId::new(text).is_some()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::clock::Micros;
 use a2a::OperationKind;
 use arc_swap::ArcSwap;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -37,6 +37,18 @@ pub struct Snapshot {
     pub tenants: HashMap<String, Arc<TenantWorld>>,
     /// Credentials of all tenants by the SHA-256 of the whole key.
     pub keys: HashMap<[u8; 32], Arc<Credential>>,
+    /// Tenants that are closed because their own row can't be read, by name.
+    pub closed: BTreeMap<String, compile::BadRow>,
+}
+
+impl Snapshot {
+    /// Every row that was left out, with its tenant.
+    pub fn bad_rows(&self) -> impl Iterator<Item = (&str, &compile::BadRow)> {
+        let closed = self.closed.iter().map(|(tenant, row)| (tenant.as_str(), row));
+        let inside =
+            self.tenants.values().flat_map(|world| world.bad_rows.iter().map(|row| (world.name.as_str(), row)));
+        closed.chain(inside)
+    }
 }
 
 /// One tenant, compiled.

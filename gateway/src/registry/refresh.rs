@@ -12,7 +12,7 @@ use store::{Listener, Store, TenantId};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::compile::Compiler;
+use super::compile::{BadRow, Compiler};
 use super::{Credential, Registry, Snapshot, TenantWorld};
 use crate::telemetry::Metrics;
 
@@ -92,11 +92,22 @@ impl Refresh {
 
     async fn reload(&self, names: &BTreeSet<TenantId>, revision: i64) -> store::Result<()> {
         let before = self.registry.snapshot();
-        let mut next = Snapshot { revision, tenants: before.tenants.clone(), keys: before.keys.clone() };
+        let (tenants, keys) = (before.tenants.clone(), before.keys.clone());
+        let mut next = Snapshot { revision, tenants, keys, closed: before.closed.clone() };
         next.keys.retain(|_, key| !names.contains(key.principal.tenant.as_str()));
         for name in names {
             next.tenants.remove(name.as_str());
-            let Some(rows) = self.store.load_tenant(name).await? else { continue };
+            next.closed.remove(name.as_str());
+            let rows = match self.store.load_tenant(name).await {
+                Ok(Some(rows)) => rows,
+                Ok(None) => continue,
+                // Its own row closes this tenant, and nobody else's reading.
+                Err(store::Error::Corrupt { table: store::Table::Tenants, .. }) => {
+                    next.closed.insert(name.as_str().to_owned(), BadRow::unreadable_tenant(name));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             let compiled = self.compiler.tenant(&rows, &before);
             if let Some(world) = compiled.world {
                 next.tenants.insert(world.name.clone(), Arc::new(world));
@@ -109,8 +120,7 @@ impl Refresh {
             cancel_lost(before.tenants.get(name.as_str()), after.tenants.get(name.as_str()));
         }
         cancel_lost_keys(&before.keys, &after.keys);
-        let bad: usize = after.tenants.values().map(|world| world.bad_rows.len()).sum();
-        self.metrics.registry_bad_rows.set(i64::try_from(bad).unwrap_or(i64::MAX));
+        self.metrics.registry_bad_rows.set(i64::try_from(after.bad_rows().count()).unwrap_or(i64::MAX));
         self.metrics.registry_revision.set(revision);
         tracing::info!(revision, tenants = names.len(), "the registry was refreshed");
         Ok(())

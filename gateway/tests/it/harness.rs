@@ -142,6 +142,12 @@ impl Harness {
         &self.database.store
     }
 
+    /// Runs a statement past the store, and has everything read again.
+    pub(crate) async fn damage(&self, statement: &'static str) {
+        self.database.execute(statement).await;
+        self.app.refresh.load_all().await.unwrap();
+    }
+
     /// Puts what was changed in the store in force.
     pub(crate) async fn refresh(&self) {
         self.app.refresh.catch_up().await.unwrap();

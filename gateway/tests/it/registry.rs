@@ -5,7 +5,7 @@ use serde_json::json;
 use store::{CardState, IfMatch, PrincipalState, TenantId, TenantState};
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{DEADLINE, Db, Harness, document};
+use crate::harness::{CANARY, DEADLINE, Db, Harness, document, logs};
 
 /// Both databases: a change made by another process is in force without anybody asking for a refresh.
 async fn follows_the_store(db: Db) {
@@ -141,5 +141,118 @@ async fn policy_of_a_card_is_compiled_with_the_floor_and_follows_its_document() 
     h.store().delete_policy(&acme, "own", IfMatch::Any, h.now()).await.unwrap();
     h.refresh().await;
     assert!(h.app.registry.snapshot().tenants["acme"].cards.is_empty());
+    h.finish().await;
+}
+
+/// One row that somebody damaged closes what it is, and nothing else; everybody who has to repair it can read its name.
+async fn a_damaged_row_closes_itself_alone(db: Db) {
+    let Some(h) = Harness::start_with(db, Clock::System, &[]).await else { return };
+    let agent = h.agents.echo_url.clone();
+    for tenant in ["acme", "globex"] {
+        h.tenant(tenant).await;
+        h.card(tenant, "echo", &agent, "v10_jsonrpc").await;
+        h.card(tenant, "spare", &agent, "v10_jsonrpc").await;
+    }
+    let caller = h.caller("acme", "bot", &["*"], &["*"]).await;
+    let stranger = h.caller("globex", "bot", &["*"], &["*"]).await;
+    let card = h.app.registry.snapshot().tenants["acme"].cards["echo"].clone();
+    let call = |tenant: &str, card: &str| {
+        let call = json!({
+            "jsonrpc": "2.0", "id": "1", "method": "SendMessage",
+            "params": {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
+        });
+        h.post(&format!("/a2a/{tenant}/{card}"), &call).header("a2a-version", "1.0")
+    };
+    let of = async |tenant: &str, card: &str, key: &str| call(tenant, card).key(key).send().await.status.as_u16();
+    assert_eq!((of("acme", "echo", &caller.key).await, of("acme", "spare", &caller.key).await), (200, 200));
+
+    h.damage("UPDATE cards SET state = 'canary-9d1f7c' WHERE tenant = 'acme' AND name = 'echo'").await;
+    assert_eq!((of("acme", "echo", &caller.key).await, of("acme", "spare", &caller.key).await), (404, 200));
+    assert_eq!(h.get("/a2a/acme/echo").send().await.status, 404, "its card is closed too");
+    assert!(card.cancelled.is_cancelled(), "what was open ends");
+    assert_eq!(of("globex", "echo", &stranger.key).await, 200);
+    let ready = h.admin_get("/readyz").await;
+    assert_eq!(
+        (ready.status.as_u16(), &ready.json()["closed"]),
+        (
+            200,
+            &json!([
+                {"tenant": "acme", "kind": "card", "name": "echo"}
+            ])
+        )
+    );
+    assert_eq!(h.get("/readyz").send().await.json(), json!({"status": "ready"}), "nobody else is told");
+    assert!(h.admin_get("/metrics").await.text().contains("chancery_registry_bad_rows 1\n"));
+
+    h.damage("UPDATE tenants SET state = 'canary-9d1f7c' WHERE name = 'globex'").await;
+    // A key of a closed tenant proves nobody, so its call leaves no record.
+    assert_eq!(call("globex", "echo").bad_key(&stranger.key).send().await.status, 401);
+    assert_eq!(of("acme", "spare", &caller.key).await, 200);
+    let closed = h.admin_get("/readyz").await.json()["closed"].clone();
+    assert_eq!(closed[0], json!({"tenant": "globex", "kind": "tenant", "name": "globex"}), "{closed}");
+    // The store still follows: what others change is in force, whatever lies beside it.
+    h.card("acme", "new", &agent, "v10_jsonrpc").await;
+    assert_eq!(of("acme", "new", &caller.key).await, 200);
+
+    h.damage("UPDATE tenants SET state = 'active' WHERE name = 'globex'").await;
+    h.damage("UPDATE cards SET state = 'published' WHERE name = 'echo'").await;
+    assert_eq!(h.admin_get("/readyz").await.json()["closed"], json!([]));
+    assert_eq!(of("acme", "echo", &caller.key).await, 200);
+    let told: Vec<String> =
+        logs().lines().filter(|line| line.contains("a row was left out")).map(str::to_owned).collect();
+    for (kind, row) in [("card", "echo"), ("tenant", "globex")] {
+        let names = |line: &String| {
+            line.contains(&format!(r#""kind":"{kind}""#)) && line.contains(&format!(r#""row":"{row}""#))
+        };
+        assert!(told.iter().any(names), "{kind} {row}: {told:?}");
+    }
+    assert!(!told.concat().contains(CANARY));
+    h.finish().await;
+}
+
+#[tokio::test]
+async fn a_damaged_row_closes_itself_alone_on_sqlite() {
+    a_damaged_row_closes_itself_alone(Db::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_damaged_row_closes_itself_alone_on_postgres() {
+    a_damaged_row_closes_itself_alone(Db::Postgres).await;
+}
+
+/// Whoever reads the log knows which policy, which card, and what to repair, without asking the database.
+#[tokio::test]
+async fn every_problem_of_a_policy_and_of_its_cards_is_named_in_the_log() {
+    let h = Harness::start().await;
+    h.tenant("acme").await;
+    let broken = json!({
+        "surfaces": ["a2a_inbound"],
+        "detectors": [
+            {"id": "pattern", "name": "open", "pattern": "(unclosed", "max_length": 9, "action": "block"},
+            {"id": "nonsense-detector", "action": "block"}
+        ]
+    });
+    h.policy("acme", "broken-policy", &broken).await;
+    let settings = json!({"upstream": {"interfaces": [{"url": "http://127.0.0.1:9"}]}, "policy": "broken-policy"});
+    h.card_with("acme", "hanging-card", &settings, &document("Echo")).await;
+    let rows = h.app.registry.snapshot().tenants["acme"].bad_rows.clone();
+    let names: Vec<(&str, &str)> = rows.iter().map(|row| (row.kind, row.name.as_str())).collect();
+    assert_eq!(names, [("policy", "broken-policy"), ("card", "hanging-card")]);
+    assert!(rows[0].problems.len() > 1, "{rows:?}");
+    let lines: Vec<serde_json::Value> = logs()
+        .lines()
+        .filter(|line| line.contains("a row was left out"))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for row in &rows {
+        for problem in &row.problems {
+            let told = |line: &serde_json::Value| {
+                let fields = &line["fields"];
+                (&fields["row"], &fields["path"], &fields["problem"], &fields["tenant"])
+                    == (&json!(row.name), &json!(problem.path), &json!(problem.problem), &json!("acme"))
+            };
+            assert!(lines.iter().any(told), "{row:?} {problem:?}: {lines:#?}");
+        }
+    }
     h.finish().await;
 }

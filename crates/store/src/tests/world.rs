@@ -1,9 +1,7 @@
 //! Loading a whole tenant, and what happens when a row can't be read.
 
-use sqlx::ConnectOptions;
-
 use super::*;
-use crate::{Error, Table, testing};
+use crate::{Error, Table};
 
 on_both! {
     async fn world_is_everything_of_one_tenant(given) {
@@ -25,18 +23,29 @@ on_both! {
     }
 }
 
-#[tokio::test]
-async fn unreadable_row_is_named_and_not_quoted() {
-    let given = testing::sqlite_file().await;
-    let acme = furnish(&given.store, "acme").await;
-    let options: sqlx::sqlite::SqliteConnectOptions = given.url.parse().unwrap();
-    let mut connection = options.connect().await.unwrap();
-    sqlx::query("UPDATE cards SET state = 'canary'").execute(&mut connection).await.unwrap();
-    let corrupt = Error::Corrupt { table: Table::Cards, id: "card-acme".to_owned() };
-    assert!(!format!("{corrupt} {corrupt:?}").contains("canary"));
-    assert_eq!(
-        given.store.card(&acme, "echo").await,
-        Err(Error::Corrupt { table: Table::Cards, id: "card-acme".to_owned() })
-    );
-    assert_eq!(given.store.load_tenant(&acme).await.err(), Some(corrupt));
+on_both! {
+    /// One row that can't be read closes itself; everything else of the tenant, and every other tenant, is there.
+    async fn unreadable_row_is_left_out_and_named_and_not_quoted(given) {
+        let store = &given.store;
+        let (acme, other) = (furnish(store, "acme").await, furnish(store, "other").await);
+        let whole = store.load_tenant(&acme).await.unwrap().unwrap();
+        assert_eq!(whole.unreadable, []);
+        given.execute("UPDATE cards SET state = 'canary' WHERE tenant = 'acme'").await;
+        given.execute("UPDATE principals SET state = 'canary' WHERE tenant = 'acme'").await;
+        let rows = store.load_tenant(&acme).await.unwrap().unwrap();
+        let named: Vec<(Table, &str, &str)> =
+            rows.unreadable.iter().map(|row| (row.table, row.id.as_str(), row.name.as_str())).collect();
+        let expected = [(Table::Cards, "card-acme", "echo"), (Table::Principals, "prn-acme", "bot")];
+        assert_eq!(named, expected);
+        assert!(!format!("{:?}", rows.unreadable).contains("canary"));
+        assert_eq!((rows.cards.len(), rows.principals.len(), rows.keys), (0, 0, whole.keys));
+        assert_eq!((rows.grants, rows.policies, rows.signing_keys), (whole.grants, whole.policies, whole.signing_keys));
+        assert_eq!(store.load_tenant(&other).await.unwrap().unwrap().unreadable, []);
+        let corrupt = Error::Corrupt { table: Table::Cards, id: "card-acme".to_owned() };
+        assert!(!format!("{corrupt} {corrupt:?}").contains("canary"));
+        assert_eq!(store.card(&acme, "echo").await, Err(corrupt));
+        given.execute("UPDATE tenants SET state = 'canary' WHERE name = 'acme'").await;
+        let corrupt = store.load_tenant(&acme).await;
+        assert!(matches!(corrupt, Err(Error::Corrupt { table: Table::Tenants, .. })), "{corrupt:?}");
+    }
 }

@@ -17,7 +17,7 @@ fn world(expires_at: Option<Micros>) -> Snapshot {
     let hash: [u8; 32] = sha2::Sha256::digest(KEY).into();
     let cancelled = CancellationToken::new();
     let credential = Arc::new(Credential { key_id: "key-1".into(), hash, principal, expires_at, cancelled });
-    Snapshot { revision: 1, tenants: HashMap::new(), keys: HashMap::from([(hash, credential)]) }
+    Snapshot { revision: 1, keys: HashMap::from([(hash, credential)]), ..Snapshot::default() }
 }
 
 fn identify_with(world: &Snapshot, headers: &[(&str, &[u8])]) -> Result<String, AuthenticateError> {

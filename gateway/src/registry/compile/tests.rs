@@ -67,6 +67,7 @@ fn rows(revision: i64) -> TenantRows {
         grants: vec![grant(r#"{"cards":["echo"],"operations":["send"]}"#, revision)],
         policies: Vec::new(),
         signing_keys: Vec::new(),
+        unreadable: Vec::new(),
     }
 }
 
