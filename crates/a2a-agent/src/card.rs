@@ -94,8 +94,9 @@ impl Card {
         let interface = |binding: &str, version: &str| {
             Json::from([("url", url), ("protocolBinding", binding), ("protocolVersion", version)])
         };
-        let interfaces = [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3")];
+        let interfaces = [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("HTTP+JSON", "0.3")];
         let interfaces: Vec<Json> = interfaces.iter().map(|(binding, version)| interface(binding, version)).collect();
+        let transport = |name: &str| Json::from([("url", url), ("transport", name)]);
         let offered = extended == Extended::Offered;
         let capabilities =
             Object::from([("streaming", true), ("pushNotifications", false), ("extendedAgentCard", offered)]);
@@ -107,7 +108,7 @@ impl Card {
             ("url", url.into()),
             ("preferredTransport", "JSONRPC".into()),
             ("protocolVersion", "0.3.0".into()),
-            ("additionalInterfaces", vec![[("url", url), ("transport", "JSONRPC")].into()].into()),
+            ("additionalInterfaces", vec![transport("JSONRPC"), transport("HTTP+JSON")].into()),
             ("capabilities", capabilities.into()),
             ("supportsAuthenticatedExtendedCard", offered.into()),
             ("defaultInputModes", media_types()),

@@ -1,7 +1,7 @@
 //! Build an A2A agent in Rust: describe it, say what it does with a message, and serve it.
 //!
-//! The kit speaks A2A 1.0 over JSON-RPC and HTTP+JSON and A2A 0.3 over JSON-RPC at one URL, keeps tasks in bounded memory,
-//! and streams. See [`Agent`] for a whole agent in ten lines.
+//! The kit speaks A2A 1.0 and A2A 0.3, both over JSON-RPC and HTTP+JSON, at one URL, keeps tasks in bounded memory, and
+//! streams. See [`Agent`] for a whole agent in ten lines.
 //!
 //! | module | holds |
 //! |---|---|

@@ -3,7 +3,7 @@
 //! The agent's order decides the binding; within a binding 1.0 goes before 0.3 (A2A 1.0 §5.2, as the official clients
 //! do). A dialect that the user names is taken or refused, never replaced.
 
-use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes};
+use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, R3Objects};
 use a2a::rewrite::{Interface, interfaces};
 use a2a::{Binding, Dialect, Version};
 use json::Object;
@@ -72,6 +72,7 @@ fn callable(interface: &Interface, card_url: &Url, wanted: Option<Dialect>) -> O
         colon: Colon::Literal,
         path_body: PathBody::Envelope,
         r3_bytes: R3Bytes::Auto,
+        r3_objects: R3Objects::Proto,
     };
     Some(Chosen { dialect, address })
 }

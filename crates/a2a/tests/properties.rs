@@ -5,8 +5,8 @@
 use a2a::{
     Answer, Call, Dialect, Envelope, Event, OperationKind, Target, Version, Voice,
     dialect::{
-        AgentAddress, Colon, Minted, Outgoing, PathBody, R3Bytes, Received, RequestFacts, SubscribeVerb, VersionMode,
-        decode_answer, decode_event, encode_call, target,
+        AgentAddress, Colon, Minted, Outgoing, PathBody, R3Bytes, R3Objects, Received, RequestFacts, SubscribeVerb,
+        VersionMode, decode_answer, decode_event, encode_call, target,
     },
 };
 use http::Method;
@@ -280,6 +280,7 @@ fn address(colon: Colon) -> AgentAddress {
         colon,
         path_body: PathBody::Envelope,
         r3_bytes: R3Bytes::Single,
+        r3_objects: R3Objects::Proto,
     }
 }
 

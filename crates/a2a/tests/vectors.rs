@@ -14,8 +14,8 @@ use std::{
 use a2a::{
     Call, Dialect, Envelope, OperationKind,
     dialect::{
-        AgentAddress, BadAnswer, Colon, Minted, PathBody, R3Bytes, Received, RequestFacts, SubscribeVerb, VersionMode,
-        Voice, decode_answer, decode_event, encode_call, target,
+        AgentAddress, BadAnswer, Colon, Minted, PathBody, R3Bytes, R3Objects, Received, RequestFacts, SubscribeVerb,
+        VersionMode, Voice, decode_answer, decode_event, encode_call, target,
     },
 };
 use json::{Json, Limits, Object};
@@ -118,6 +118,7 @@ fn upstream(name: &str, vector: &Json, call: &Call) {
             colon: if setting("colon") == Some("literal") { Colon::Literal } else { Colon::Percent },
             path_body: if setting("path_body") == Some("bare") { PathBody::Bare } else { PathBody::Envelope },
             r3_bytes: bytes_of(expected),
+            r3_objects: if setting("r3_objects") == Some("schema") { R3Objects::Schema } else { R3Objects::Proto },
         };
         let dialect = Dialect::from_name(dialect).unwrap();
         match encode_call(dialect, call, &address, MINTED, SubscribeVerb::Post) {

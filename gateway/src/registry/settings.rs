@@ -73,6 +73,9 @@ pub struct Upstream {
     /// How the agent puts files into `v03_http_json`: `auto`, `single`, `double`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r3_bytes: Option<R3Bytes>,
+    /// Whose objects are sent in `v03_http_json`: `proto` or `schema`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r3_objects: Option<R3Objects>,
     /// Whether tenant, correlation and trace headers are stamped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp_headers: Option<bool>,
@@ -198,6 +201,13 @@ choices! {
         Envelope = "envelope",
         /// The parameters alone.
         Bare = "bare",
+    }
+    /// Whose objects are sent in `v03_http_json`.
+    R3Objects {
+        /// Those of 0.3's protobuf, as the official SDKs do.
+        Proto = "proto",
+        /// Those of 0.3's JSON schema, as JSON-RPC has them.
+        Schema = "schema",
     }
     /// How an agent puts files into `v03_http_json`.
     R3Bytes {

@@ -3,7 +3,7 @@
 use crate::rig::{CardSpec, P1, P2, Plan, Rig, SECRET, rest, rpc, says};
 use crate::wire::{Ask, Heard};
 use a2a::Dialect;
-use a2a::dialect::{Colon, R3Bytes, VersionMode};
+use a2a::dialect::{Colon, R3Bytes, R3Objects, VersionMode};
 use json::Json;
 use sample_agents::hostile::{Behaviour, RawRequest, Reply, Script, Scripted, Spoken, start};
 
@@ -322,5 +322,31 @@ async fn extensions_are_named_as_the_agents_generation_does() {
             let seen = agent.requests().pop().unwrap();
             assert_eq!((seen.header(there).as_deref(), seen.header(absent)), (Some("https://ext.test/x"), None));
         }
+    }
+}
+
+#[tokio::test]
+async fn an_agent_may_want_the_objects_of_the_schema() {
+    let agent = scripted(|_| {
+        let part = r#"{"kind":"file","file":{"bytes":"aGVsbG8="}}"#;
+        let task = r#""contextId":"c1","kind":"task","status":{"state":"completed"}"#;
+        Reply::json(200, format!(r#"{{"id":"t1",{task},"artifacts":[{{"artifactId":"a","parts":[{part}]}}]}}"#))
+    })
+    .await;
+    let mut spec = CardSpec::of(&format!("{}/v1", agent.url()), Dialect::R3);
+    spec.r3_objects = R3Objects::Schema;
+    let rig = Plan::echo(spec).start().await;
+    for (ask, file) in [
+        (rest(&says("hi")), "/task/artifacts/0/parts/0/raw"),
+        (post("/message:send", PYTHON), "/task/artifacts/0/parts/0/file/fileWithBytes"),
+    ] {
+        let heard = rig.call(ask).await;
+        let encoded = if file.ends_with("raw") { "aGVsbG8=" } else { "YUdWc2JHOD0=" };
+        assert_eq!(heard.at(file), encoded, "{}", heard.text());
+        let seen = agent.requests().pop().unwrap();
+        let body = seen.body_text();
+        assert_eq!(seen.path(), "/v1/message%3Asend");
+        assert!(body.contains(r#""role":"user""#) && body.contains(r#""kind":"text""#), "{body}");
+        assert!(!body.contains("content") && !body.contains("jsonrpc"), "{body}");
     }
 }

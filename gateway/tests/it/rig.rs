@@ -4,7 +4,7 @@
 //! that a test can shape a card or a grant in one line.
 
 use crate::wire::{Ask, Heard, Live, exchange};
-use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, VersionMode};
+use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, R3Objects, VersionMode};
 use a2a::{Dialect, OperationKind};
 use chancery::app::App;
 use chancery::registry::{
@@ -46,6 +46,7 @@ pub(crate) struct CardSpec {
     pub(crate) limits: CardLimits,
     pub(crate) extended: bool,
     pub(crate) r3_bytes: R3Bytes,
+    pub(crate) r3_objects: R3Objects,
     /// Further interfaces of the same agent.
     pub(crate) also: Vec<(String, Dialect)>,
 }
@@ -66,6 +67,7 @@ impl CardSpec {
             limits: CardLimits::default(),
             extended: false,
             r3_bytes: R3Bytes::Auto,
+            r3_objects: R3Objects::Proto,
             also: Vec::new(),
         }
     }
@@ -220,6 +222,7 @@ fn interfaces(spec: &CardSpec) -> Vec<Interface> {
             colon: spec.colon,
             path_body: PathBody::Envelope,
             r3_bytes: spec.r3_bytes,
+            r3_objects: spec.r3_objects,
         },
     })
     .collect()

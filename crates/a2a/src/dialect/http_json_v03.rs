@@ -1,4 +1,4 @@
-//! HTTP+JSON of v0.3 towards agents: paths below `/v1`, bodies in the JSON of v0.3's protobuf, errors without a form of
+//! HTTP+JSON of v0.3 towards agents: paths below `/v1`, bodies in the JSON of v0.3's protobuf or schema, errors without a form of
 //! their own (A2A 0.3 §3.2.3, protocol 3.2).
 
 use http::Method;
@@ -7,11 +7,12 @@ use json::{Json, Object};
 use crate::{
     Call, Dialect, Fault, FaultKind, OperationKind, Version,
     dialect::{
-        AgentAddress, Outgoing, SubscribeVerb,
+        AgentAddress, Outgoing, R3Objects, SubscribeVerb,
         http_json::{self, is_about_task, take, unaddressed},
         jsonrpc, proto_v03,
         query::{self, escape},
         upstream::headers,
+        v03,
     },
 };
 
@@ -65,7 +66,10 @@ pub(crate) fn encode(call: Call, address: &AgentAddress, subscribe: SubscribeVer
 fn rest(kind: OperationKind, mut params: Object, origin: Version, address: &AgentAddress) -> (String, Option<Vec<u8>>) {
     match kind {
         OperationKind::SendMessage | OperationKind::SendStreamingMessage | OperationKind::CreatePushConfig => {
-            proto_v03::write_params(kind, &mut params, origin, address.r3_bytes);
+            match address.r3_objects {
+                R3Objects::Proto => proto_v03::write_params(kind, &mut params, origin, address.r3_bytes),
+                R3Objects::Schema => v03::write_params(kind, &mut params, origin),
+            }
             (String::new(), Some(json::write(&params.into())))
         }
         // The proto has nothing but the name, which is in the path.

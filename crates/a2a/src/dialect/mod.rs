@@ -34,7 +34,7 @@ pub use answer::{BadAnswer, Received, decode_answer, decode_event};
 pub use detect::{RequestFacts, VersionMode};
 pub use envelope::{Envelope, Refusal};
 pub use target::{Target, TargetError, target};
-pub use upstream::{AgentAddress, Colon, Minted, Outgoing, PathBody, SubscribeVerb, encode_call};
+pub use upstream::{AgentAddress, Colon, Minted, Outgoing, PathBody, R3Objects, SubscribeVerb, encode_call};
 pub use voice::{Trailers, Voice, Wire};
 
 /// A generation of the protocol.

@@ -229,12 +229,7 @@ fn write(object: &mut Object, shape: &Shape, (origin, bytes, reader): (Version, 
             object.retain(|key, _| shape.knows(key));
         }
         name_messages(object, shape.name);
-        match shape.name {
-            Name::Part => write_part(object, (origin, bytes, reader)),
-            Name::Message => write_message(object),
-            Name::Push => write_push(object),
-            other => write_one(object, other, origin),
-        }
+        write_one(object, shape.name, (origin, bytes, reader));
         if let Some(written) = shapes::written(shape.name) {
             keep_written(object, written, reader);
         }
@@ -242,8 +237,11 @@ fn write(object: &mut Object, shape: &Shape, (origin, bytes, reader): (Version, 
     });
 }
 
-fn write_one(object: &mut Object, name: Name, origin: Version) {
+fn write_one(object: &mut Object, name: Name, (origin, bytes, reader): (Version, R3Bytes, Reader)) {
     match name {
+        Name::Part => write_part(object, (origin, bytes, reader)),
+        Name::Message => write_message(object),
+        Name::Push => write_push(object),
         Name::Status => {
             if object.str("state").and_then(TaskState::from_name) == Some(TaskState::Canceled) {
                 object.insert("state", "TASK_STATE_CANCELLED");
@@ -274,7 +272,7 @@ fn write_one(object: &mut Object, name: Name, origin: Version) {
         }
         Name::TaskList => v10::complete(object, name),
         Name::Plain => drop(object.remove("tenant")),
-        Name::Message | Name::Part | Name::File | Name::Artifact | Name::Event | Name::Push | Name::PushList => {}
+        Name::File | Name::Artifact | Name::Event | Name::PushList => {}
     }
 }
 

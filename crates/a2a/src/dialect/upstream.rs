@@ -23,6 +23,18 @@ pub struct AgentAddress {
     pub path_body: PathBody,
     /// How files travel in HTTP+JSON of 0.3.
     pub r3_bytes: R3Bytes,
+    /// Whose objects HTTP+JSON of 0.3 carries.
+    pub r3_objects: R3Objects,
+}
+
+/// The shape of objects that are sent in HTTP+JSON of 0.3. Answers are read in either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum R3Objects {
+    /// Those of 0.3's protobuf, as the official SDKs do.
+    #[default]
+    Proto,
+    /// Those of 0.3's JSON schema, the same as in JSON-RPC (protocol 8 #5).
+    Schema,
 }
 
 /// How `:` is written in paths.

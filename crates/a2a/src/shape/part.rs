@@ -88,7 +88,8 @@ pub(crate) fn lift_proto(part: &mut Object, bytes: R3Bytes) -> Result<(), Flaw> 
         }
     }
     hoist(part, "file", &FILE)?;
-    unwrap_bytes(part, bytes);
+    // Objects of the JSON schema carry files as JSON-RPC does.
+    unwrap_bytes(part, if kind.is_some() { R3Bytes::Single } else { bytes });
     exactly_one_content(part)
 }
 

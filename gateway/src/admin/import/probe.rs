@@ -5,7 +5,8 @@
 //! colon is tried with verbs that start no work (product.md D2, §7). Nothing here ever sends a message.
 
 use a2a::dialect::{
-    AgentAddress, Colon, Minted, PathBody, R3Bytes, Received, SubscribeVerb, Version, decode_answer, encode_call,
+    AgentAddress, Colon, Minted, PathBody, R3Bytes, R3Objects, Received, SubscribeVerb, Version, decode_answer,
+    encode_call,
 };
 use a2a::grpc::Status;
 use a2a::{Call, Dialect, FaultKind, OperationKind};
@@ -168,7 +169,14 @@ fn is_a2a_error(seen: &Seen) -> bool {
 }
 
 fn address(base: &str, colon: Colon) -> AgentAddress {
-    AgentAddress { base: base.to_owned(), tenant: None, colon, path_body: PathBody::Envelope, r3_bytes: R3Bytes::Auto }
+    AgentAddress {
+        base: base.to_owned(),
+        tenant: None,
+        colon,
+        path_body: PathBody::Envelope,
+        r3_bytes: R3Bytes::Auto,
+        r3_objects: R3Objects::Proto,
+    }
 }
 
 async fn ask(

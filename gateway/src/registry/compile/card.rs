@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::Dialect;
-use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, VersionMode};
+use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, R3Objects, VersionMode};
 use sha2::{Digest, Sha256};
 use store::{CardFacts, PrincipalRow, TenantRow};
 use tokio_util::sync::CancellationToken;
@@ -237,8 +237,15 @@ fn interface(
         Some(settings::R3Bytes::Double) => R3Bytes::Double,
         Some(settings::R3Bytes::Auto) | None => R3Bytes::Auto,
     };
+    let r3_objects = match upstream.r3_objects {
+        Some(settings::R3Objects::Schema) => R3Objects::Schema,
+        Some(settings::R3Objects::Proto) | None => R3Objects::Proto,
+    };
     let base = text.trim_end_matches('/').to_owned();
-    Ok(Interface { dialect, address: AgentAddress { base, tenant: raw.tenant.clone(), colon, path_body, r3_bytes } })
+    Ok(Interface {
+        dialect,
+        address: AgentAddress { base, tenant: raw.tenant.clone(), colon, path_body, r3_bytes, r3_objects },
+    })
 }
 
 fn dialect_of(raw: &settings::Interface) -> Option<Dialect> {
