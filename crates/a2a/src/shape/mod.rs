@@ -135,13 +135,15 @@ pub(crate) fn visit<E>(
 const OPAQUE: [&str; 4] = ["metadata", "data", "params", "header"];
 
 /// Members whose value is protocol, not content: rewriting one would break the exchange.
-const STRUCTURAL: [&str; 35] = [
+const STRUCTURAL: [&str; 37] = [
     "acceptedOutputModes",
     "artifactId",
+    "bytes",
     "contextId",
     "defaultInputModes",
     "defaultOutputModes",
     "extensions",
+    "fileWithBytes",
     "id",
     "in",
     "inputModes",

@@ -30,6 +30,10 @@ const UNWRAPPED: i64 = 2;
 /// In a form's place for bytes: they are as they stood on the wire, and nobody knows how many layers that is.
 const AS_SENT: i64 = 0;
 
+/// In a form: what is inside bytes whose second layer was left on, for inspection alone. Never written; in no form that
+/// was read, because reading gives it the name of its place.
+const HIDDEN: &str = "fileWithBytes";
+
 /// Refuses a part with no content or with two.
 pub(crate) fn exactly_one_content(part: &Object) -> Result<(), Flaw> {
     match CONTENT.iter().filter(|name| part.contains(name)).count() {
@@ -70,6 +74,9 @@ pub(crate) fn lift_proto(part: &mut Object, bytes: R3Bytes) -> Result<(), Flaw> 
     if part.get("data").is_some_and(Json::is_null) && (part.contains("text") || part.contains("file")) {
         part.remove("data");
     }
+    if part.contains("raw") || part.contains("url") {
+        return Err(Flaw { member: "parts", problem: "a part has content of A2A 1.0" });
+    }
     if kind.as_ref().and_then(Json::as_str) != Some("data")
         && let Some(Json::Object(wrapper)) = part.get_mut("data")
         && wrapper.get("data").is_some_and(|data| data.as_object().is_some())
@@ -93,22 +100,26 @@ pub(crate) fn lift_proto(part: &mut Object, bytes: R3Bytes) -> Result<(), Flaw> 
     exactly_one_content(part)
 }
 
-/// Takes the outer layer of base64 off where the peer is known to put on two (protocol 8 #4).
+/// Takes the outer layer of base64 off where the peer is known to put on two (protocol 8 #4). Where it stays, what may
+/// be inside is put into the form, so that whoever inspects the part sees both layers.
 fn unwrap_bytes(part: &mut Object, bytes: R3Bytes) {
     let Some(Json::String(raw)) = part.get_mut("raw") else { return };
-    let mark = match bytes {
-        R3Bytes::Single => return,
-        R3Bytes::Auto => AS_SENT,
-        R3Bytes::Double => match inner_base64(raw) {
-            Some(inner) => {
-                *raw = inner;
-                UNWRAPPED
-            }
-            None => return,
-        },
+    let (mark, hidden) = match (bytes, inner_base64(raw)) {
+        (R3Bytes::Double, Some(inner)) => {
+            *raw = inner;
+            (Some(UNWRAPPED), None)
+        }
+        (R3Bytes::Double, None) => (None, None),
+        (R3Bytes::Single, hidden) => (None, hidden),
+        (R3Bytes::Auto, hidden) => (Some(AS_SENT), hidden),
     };
     if let Some(Json::Object(file)) = part.get_mut("file") {
-        file.insert("bytes", mark);
+        if let Some(mark) = mark {
+            file.insert("bytes", mark);
+        }
+        if let Some(hidden) = hidden {
+            file.insert(HIDDEN, hidden);
+        }
     }
 }
 
@@ -174,6 +185,9 @@ pub(crate) fn sink(object: &mut Object, form: &'static str, places: &[(&'static 
         Some(Json::Object(inner)) => inner,
         _ => Object::new(),
     };
+    if form == "file" {
+        inner.remove(HIDDEN);
+    }
     for (place, name) in places {
         match object.remove(name) {
             Some(value) => inner.insert(*place, value),
