@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     Call, Dialect, Envelope, Event, Fault, FaultKind, OperationKind, Target, Version, Voice,
-    dialect::{AgentAddress, Colon, Minted, PathBody, R3Bytes, RequestFacts, SubscribeVerb, VersionMode, encode_call},
+    dialect::{
+        AgentAddress, Colon, Minted, PathBody, R3Bytes, R3Objects, RequestFacts, SubscribeVerb, VersionMode,
+        encode_call,
+    },
 };
 
 const SPECIFICATION: &str = include_str!("../../tests/vectors/grpc/a2a-v1.0.proto");
@@ -405,6 +408,7 @@ fn a_call_reaches_an_agent_as_it_came() {
         colon: Colon::Percent,
         path_body: PathBody::Envelope,
         r3_bytes: R3Bytes::Auto,
+        r3_objects: R3Objects::Proto,
     };
     let minted = Minted { rpc_id: "r", message_id: "n" };
     let outgoing = encode_call(Dialect::G1, &call, &address, minted, SubscribeVerb::Post).unwrap();

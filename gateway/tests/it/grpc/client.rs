@@ -3,7 +3,7 @@
 //! Every wait has a deadline; the agent goes on only when the test says so.
 
 use crate::wire::DEADLINE;
-use a2a::dialect::{AgentAddress, Colon, Minted, PathBody, R3Bytes, SubscribeVerb, encode_call};
+use a2a::dialect::{AgentAddress, Colon, Minted, PathBody, R3Bytes, R3Objects, SubscribeVerb, encode_call};
 use a2a::grpc::{Frames, Status};
 use a2a::{Answer, Call, Dialect, Event, Fault, OperationKind, Version};
 use bytes::Bytes;
@@ -57,6 +57,7 @@ impl Grpc {
             colon: Colon::Percent,
             path_body: PathBody::Envelope,
             r3_bytes: R3Bytes::Auto,
+            r3_objects: R3Objects::Proto,
         };
         let minted = Minted { rpc_id: "r", message_id: "m" };
         let outgoing = encode_call(Dialect::G1, &call, &address, minted, SubscribeVerb::Post).unwrap();
