@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use egress::{
     Client, ClientSettings, ConnectError, Connector, ConnectorSettings, Denied, EgressError, FetchError, FetchLimits,
-    Net, Own, Plaintext, Rules, Script, Why, rules::parse_allow,
+    Net, Own, Plaintext, Protocol, Rules, Script, Why, rules::parse_allow,
 };
 use http::{HeaderMap, Method, Request};
 use http_body_util::{BodyExt, Full};
@@ -246,26 +246,33 @@ async fn errors_tell_whether_bytes_may_have_left() {
     assert!(matches!(error, EgressError::Timeout) && !error.nothing_was_sent(), "{error:?}");
 }
 
-/// A TLS server for `agent.test` and its certificate.
-async fn serve_tls() -> (SocketAddr, CertificateDer<'static>) {
+/// A TLS server for `agent.test`, its certificate, and what it agreed on with each client.
+async fn serve_tls() -> (SocketAddr, CertificateDer<'static>, mpsc::Receiver<Option<Vec<u8>>>) {
     let made = rcgen::generate_simple_self_signed(["agent.test".to_owned()]).unwrap();
     let certificate = made.cert.der().clone();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![certificate.clone()], key)
         .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let (sender, agreed) = mpsc::channel(64);
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::task::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
+            let (acceptor, sender) = (acceptor.clone(), sender.clone());
             tokio::task::spawn(async move {
                 let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let protocol = stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
+                let _ = sender.send(protocol.clone()).await;
+                if protocol.as_deref() == Some(b"h2") {
+                    return serve_http2(hyper_util::rt::TokioIo::new(stream)).await;
+                }
                 let mut buffer = [0; 1024];
                 while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
                     let _ = stream.write_all(OK).await;
@@ -273,12 +280,58 @@ async fn serve_tls() -> (SocketAddr, CertificateDer<'static>) {
             });
         }
     });
-    (address, certificate)
+    (address, certificate, agreed)
+}
+
+/// Answers every request of an HTTP/2 connection.
+async fn serve_http2<I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static>(io: I) {
+    let answer = hyper::service::service_fn(|request: Request<hyper::body::Incoming>| async move {
+        assert_eq!(request.version(), http::Version::HTTP_2);
+        Ok::<_, std::convert::Infallible>(http::Response::new(Full::new(Bytes::from_static(b"two"))))
+    });
+    let executor = hyper_util::rt::TokioExecutor::new();
+    let _ = hyper::server::conn::http2::Builder::new(executor).serve_connection(io, answer).await;
+}
+
+#[tokio::test]
+async fn the_client_of_http2_speaks_it_in_clear_and_over_tls_under_the_same_rules() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::task::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::task::spawn(serve_http2(hyper_util::rt::TokioIo::new(stream)));
+        }
+    });
+    let (secure, certificate, mut agreed) = serve_tls().await;
+    let script = Arc::new(Script::default());
+    script.name("agent.test", &[ip("8.8.8.8")]);
+    script.lead("8.8.8.8:443".parse().unwrap(), secure);
+    let speaking = |allow: &[String], protocol, net| {
+        let rules = Rules::new(parse_allow(allow).unwrap(), Vec::new(), Plaintext::Listed, KEY);
+        let settings =
+            ConnectorSettings { extra_roots: vec![certificate.clone()], net, ..ConnectorSettings::default() };
+        let connector = Connector::new(Arc::new(rules), settings).unwrap();
+        Client::new(connector, &ClientSettings { protocol, ..ClientSettings::default() })
+    };
+    let clear = speaking(&[address.to_string()], Protocol::Http2, Net::System);
+    let response = clear.request(get(&format!("http://{address}/"))).await.unwrap();
+    assert_eq!(response.version(), http::Version::HTTP_2);
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "two");
+    let denied = speaking(&[], Protocol::Http2, Net::System).request(get(&format!("http://{address}/"))).await;
+    assert!(matches!(denied.unwrap_err(), EgressError::Denied(_)));
+    for (protocol, name, version) in [
+        (Protocol::Http2, b"h2".as_slice(), http::Version::HTTP_2),
+        (Protocol::Http1, b"http/1.1", http::Version::HTTP_11),
+    ] {
+        let client = speaking(&[], protocol, Net::Scripted(Arc::clone(&script)));
+        assert_eq!(client.request(get("https://agent.test/")).await.unwrap().version(), version);
+        assert_eq!(agreed.recv().await.unwrap().as_deref(), Some(name));
+    }
 }
 
 #[tokio::test]
 async fn certificates_are_checked_against_the_name() {
-    let (server, certificate) = serve_tls().await;
+    let (server, certificate, _agreed) = serve_tls().await;
     let script = Arc::new(Script::default());
     for name in ["agent.test", "other.test"] {
         script.name(name, &[ip("8.8.8.8")]);

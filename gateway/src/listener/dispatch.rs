@@ -52,13 +52,6 @@ async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>)
             "the header section is too large",
         );
     }
-    if grpc::is_grpc(&request) {
-        let source = forwarded::source(caller.source, request.headers(), &app.settings.public.trusted_proxies);
-        return match grpc::sort(&app, source, request).await {
-            grpc::Asked::Call(request) => call(app, Caller { source, ..caller }, request).await,
-            grpc::Asked::Answered(response) => response,
-        };
-    }
     let path = request.uri().path();
     let reads = request.method() == Method::GET || request.method() == Method::HEAD;
     if reads && let Some(response) = health::answer(&app, path, health::Detail::Verdict) {
@@ -80,6 +73,13 @@ async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>)
     if path.starts_with("/a2a/") {
         let source = forwarded::source(caller.peer, request.headers(), &app.settings.public.trusted_proxies);
         return call(app, Caller { source, ..caller }, request).await;
+    }
+    if grpc::is_grpc(&request) {
+        let source = forwarded::source(caller.source, request.headers(), &app.settings.public.trusted_proxies);
+        return match grpc::sort(&app, source, request).await {
+            grpc::Asked::Call(request) => call(app, Caller { source, ..caller }, request).await,
+            grpc::Asked::Answered(response) => response,
+        };
     }
     plain(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
 }

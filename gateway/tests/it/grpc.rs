@@ -267,6 +267,37 @@ async fn a_caller_that_resets_its_stream_cancels_the_agents() {
 }
 
 #[tokio::test]
+async fn a_caller_that_resets_a_unary_call_cancels_the_agents() {
+    let (agent, rig) = scripted().await;
+    let open = call(&rig, OperationKind::SendMessage, &says("hi")).open();
+    let asked = async {
+        while agent.seen().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        _ = open => panic!("nobody answered yet"),
+        () = asked => {}
+    }
+    tokio::time::timeout(DEADLINE, agent.hung_up.cancelled()).await.expect("the agent's call is cancelled");
+    assert_eq!(rig.outcome().await, "caller_gone");
+}
+
+#[tokio::test]
+async fn many_calls_share_one_connection_and_each_gets_its_own_answer() {
+    let (agents, rig) = echo(Dialect::G1).await;
+    let calls = (0..40).map(|at| {
+        let call = call(&rig, OperationKind::SendMessage, &says(&format!("number {at}")));
+        async move { text_at(&call.send().await.unwrap().body, "/task/artifacts/0/parts/0/text").to_owned() }
+    });
+    let answers = futures_util::future::join_all(calls).await;
+    let expected: Vec<String> = (0..40).map(|at| format!("number {at}")).collect();
+    assert_eq!(answers, expected);
+    assert!(rig.records(40).await.iter().all(|record| record.outcome == "ok"));
+    agents.shutdown().await;
+}
+
+#[tokio::test]
 async fn each_event_leaves_before_the_agent_sends_the_next() {
     let (agent, rig) = scripted().await;
     agent.feed([Step::event(WORKING)]);
@@ -331,6 +362,11 @@ async fn what_is_no_call_is_refused_by_its_code() {
         )
         .await;
     assert_eq!(heard.status, 505);
+    // Below a card the type of the body changes nothing of the way a request goes: it is refused and recorded there.
+    let below = Ask::post("/a2a/acme/echo").key(P1).v10().header("Content-Type", "application/grpc").body(b"{}");
+    let before = rig.records(9).await.len();
+    assert_eq!(rig.call(below).await.status, 415);
+    assert_eq!(rig.records(before + 1).await.len(), before + 1);
 }
 
 #[tokio::test]

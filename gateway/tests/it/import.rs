@@ -77,6 +77,44 @@ fn only_asked(agent: &Scripted) {
     }
 }
 
+/// An agent that speaks gRPC, beside a card that names it in each way cards do.
+#[tokio::test]
+async fn an_agent_over_grpc_is_found_by_its_card_on_the_same_host_alone() {
+    let desk = Desk::acme().await;
+    let grpc = desk.h.agents.address;
+    for (at, (url, found)) in [
+        (format!("{grpc}/a2a/echo"), true),
+        (format!("grpc://{grpc}/a2a/echo"), true),
+        (format!("http://{grpc}/a2a/echo"), true),
+        // No such service there, nobody there, another host.
+        (format!("{grpc}/nowhere"), false),
+        ("127.0.0.1:1".to_owned(), false),
+        ("10.0.0.7:50051".to_owned(), false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let named = url.clone();
+        let script = Script::by(move |request| match request.path() {
+            ROOT_CARD => card("G", &named, "GRPC"),
+            _ => not_found(),
+        });
+        let agent = Scripted::start(script).await.unwrap();
+        let answer = import(&desk, &agent.url(), &format!("g{at}")).await;
+        if !found {
+            assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{url}: {}", answer.text());
+            continue;
+        }
+        assert_eq!(answer.status, StatusCode::CREATED, "{url}: {}", answer.text());
+        let done = answer.json();
+        assert_eq!(done["import"]["interfaces"][0]["dialect"], "v10_grpc", "{done}");
+        let set = &done["card"]["spec"]["upstream"]["interfaces"][0];
+        assert_eq!((&set["binding"], &set["version"]), (&json!("GRPC"), &json!("1.0")));
+        assert_eq!(set["url"], format!("http://{grpc}/a2a/echo"));
+    }
+    desk.h.finish().await;
+}
+
 /// F23
 #[tokio::test]
 async fn card_is_found_wherever_agents_keep_it() {

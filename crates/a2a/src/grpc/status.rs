@@ -84,12 +84,21 @@ fn status_message(code: u8, message: &str, details: &[Json]) -> Vec<u8> {
     put_varint(1, u64::from(code), &mut out);
     put_bytes(2, message.as_bytes(), &mut out);
     for detail in details {
-        let Some(packed) = pack(detail) else { continue };
-        if out.len().saturating_add(packed.len()) <= MOST_DETAILS {
+        // A reason is worth more than its facts.
+        let bare = || detail.as_object().and_then(without_facts).and_then(|bare| pack(&bare));
+        let fits = |packed: &Vec<u8>| out.len().saturating_add(packed.len()) <= MOST_DETAILS;
+        if let Some(packed) = pack(detail).filter(fits).or_else(|| bare().filter(fits)) {
             put_bytes(3, &packed, &mut out);
         }
     }
     out
+}
+
+/// An `ErrorInfo` without what an agent may have written at length.
+fn without_facts(detail: &Object) -> Option<Json> {
+    let mut bare = detail.clone();
+    bare.remove("metadata")?;
+    Some(bare.into())
 }
 
 /// A typed detail as `google.protobuf.Any`.

@@ -534,6 +534,15 @@ fn details_say_the_same_as_the_trailers() {
 }
 
 #[test]
+fn a_reason_survives_facts_that_have_no_room() {
+    let fault = Fault::of(FaultKind::TaskNotFound).with("why", "x".repeat(9_000));
+    let written = trailers(Some(&fault), "gw.test");
+    assert!(written[2].1.len() < 6_000);
+    let read = Status::read(&headers(&written)).unwrap().fault(OperationKind::SendMessage).unwrap();
+    assert_eq!((read.kind, read.metadata), (FaultKind::TaskNotFound, Vec::new()));
+}
+
+#[test]
 fn an_agents_status_is_understood_by_its_reason_then_by_its_code() {
     let plain = |code: &str| {
         let headers = headers(&[("grpc-status", code.to_owned()), ("grpc-message", "x%20y".to_owned())]);

@@ -321,7 +321,7 @@ async function getsExtendedCard(me, verify) {
     await refuses(verify, { ...AgentCard.toJSON(card), description: "Another." });
   }
   ensure(card.skills.some((skill) => skill.id === "trace"), `skills ${card.skills.map((skill) => skill.id)}`);
-  equal([...new Set(card.supportedInterfaces.map((one) => one.url))], [AGENT], "interface URLs");
+  equal([...new Set(card.supportedInterfaces.map((one) => one.url))], me.legacy ? [AGENT] : [AGENT, new URL(AGENT).host], "interface URLs");
 }
 
 // Refusals.
