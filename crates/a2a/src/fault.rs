@@ -194,6 +194,18 @@ impl FaultKind {
         self.row().status_name
     }
 
+    /// The `google.rpc.Code` name over gRPC, which has codes of its own for what HTTP has statuses for.
+    #[must_use]
+    pub const fn grpc_status_name(self) -> &'static str {
+        if matches!(self, Self::PayloadTooLarge) {
+            "RESOURCE_EXHAUSTED"
+        } else if matches!(self, Self::PathNotFound | Self::ContentEncoding) {
+            "UNIMPLEMENTED"
+        } else {
+            self.status_name()
+        }
+    }
+
     /// The `ErrorInfo.reason`; an agent's own code has none.
     #[must_use]
     pub const fn reason(self) -> Option<&'static str> {

@@ -167,9 +167,10 @@ impl Reader<'_> {
         let Raw::Bytes(bytes) = raw else { return Err(ReadError::WireType(field.json)) };
         self.node()?;
         let (key, value) = self.pair(bytes, field.json)?;
-        let value = match field.kind {
-            Kind::Map(message) => self.message(value, message, depth.saturating_add(2))?.into(),
-            _ => text(field.json, value)?.into(),
+        let value = if let Kind::Map(message) = field.kind {
+            self.message(value, message, depth.saturating_add(2))?.into()
+        } else {
+            text(field.json, value)?.into()
         };
         Ok((key, value))
     }

@@ -131,13 +131,9 @@ fn retry_info(delay: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The number of a fault's code. Where gRPC names a thing otherwise than HTTP does, gRPC's name holds.
+/// The number of a fault's code.
 fn code(kind: FaultKind) -> u8 {
-    let name = match kind {
-        FaultKind::PayloadTooLarge => "RESOURCE_EXHAUSTED",
-        FaultKind::PathNotFound | FaultKind::ContentEncoding => "UNIMPLEMENTED",
-        other => other.status_name(),
-    };
+    let name = kind.grpc_status_name();
     CODES.iter().position(|known| *known == name).and_then(|at| u8::try_from(at).ok()).unwrap_or(2)
 }
 

@@ -46,11 +46,9 @@ fn put(field: &Field, value: &Json, out: &mut Vec<u8>) {
 fn is_default(kind: Kind, value: &Json) -> bool {
     match value {
         Json::Bool(value) => !value,
-        Json::String(text) => match kind {
-            Kind::State => known::state_number(text) == 0,
-            Kind::Role => known::role_number(text) == 0,
-            _ => text.is_empty(),
-        },
+        Json::String(text) if matches!(kind, Kind::State) => known::state_number(text) == 0,
+        Json::String(text) if matches!(kind, Kind::Role) => known::role_number(text) == 0,
+        Json::String(text) => text.is_empty(),
         Json::Number(_) => whole(value) == Some(0),
         Json::Null => true,
         Json::Array(_) | Json::Object(_) => false,
