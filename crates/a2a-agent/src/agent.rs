@@ -1,30 +1,43 @@
-//! An agent as its author describes it, and the running [`Server`] made of it.
+//! An agent as its author describes it.
 //!
-//! Takes a card, an address and the author's code; gives an HTTP function ([`Server::answer`]) and a whole server
-//! ([`Server::serve`]). Speaks both generations at one URL. Does not authenticate anybody: whoever can reach it may call
-//! it and see every task.
+//! Takes a card, an address and the author's code; gives a [`Server`]. Both generations are spoken at one URL. Unless the
+//! author says otherwise, whoever can reach the agent may call it, and all callers see the same tasks.
 
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use a2a::Fault;
 use a2a::dialect::VersionMode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use json::Json;
+use http::request::Parts;
 use time::OffsetDateTime;
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::card::{Card, Extended};
-use crate::listen::listen;
-use crate::tasks::{Clock, TASK_LIMIT, Tasks};
+use crate::caller::{Caller, Callers, Tokens};
+use crate::card::{Card, Offers};
+use crate::push::Push;
+use crate::server::{Server, Shared};
+use crate::store::{Bounds, MemoryStore, TaskStore};
+use crate::tasks::{Clock, Tasks};
 use crate::turn::{Outcome, Turn};
 
 /// The author's code.
 pub(crate) type Author = Arc<dyn Fn(Turn) -> BoxFuture<'static, Outcome> + Send + Sync>;
+
+/// The scheme and authority that a request came to, `https://agent.example`.
+pub(crate) type Origin = Arc<dyn Fn(&Parts) -> String + Send + Sync>;
+
+/// Who may have the extended card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Every caller.
+    Everybody,
+    /// Callers who have proven who they are.
+    Proven,
+}
 
 /// An agent that is being described.
 ///
@@ -40,14 +53,19 @@ pub(crate) type Author = Arc<dyn Fn(Turn) -> BoxFuture<'static, Outcome> + Send 
 /// ```
 pub struct Agent {
     card: Card,
-    extended: Option<Card>,
+    extended: Option<(Card, Audience)>,
     url: String,
     mount: Option<String>,
+    origin: Origin,
     versions: VersionMode,
     author: Author,
     patience: Duration,
+    stream_limit: Duration,
+    callers: Callers,
+    push: Option<Push>,
     clock: Clock,
-    task_limit: usize,
+    bounds: Bounds,
+    store: Option<Arc<dyn TaskStore>>,
 }
 
 impl Agent {
@@ -57,17 +75,22 @@ impl Agent {
         Self {
             card,
             extended: None,
-            url: "http://127.0.0.1:9100".to_owned(),
+            url: String::new(),
             mount: None,
+            origin: Arc::new(origin_of_host),
             versions: VersionMode::Lenient,
             author: Arc::new(|_| async { Outcome::Rejected("this agent takes no messages".to_owned()) }.boxed()),
             patience: PATIENCE,
+            stream_limit: STREAM_LIMIT,
+            callers: Arc::new(|_| Ok(Caller::default())),
+            push: None,
             clock: OffsetDateTime::now_utc,
-            task_limit: TASK_LIMIT,
+            bounds: Bounds::default(),
+            store: None,
         }
     }
 
-    /// The URL that callers use; its path is where the agent answers, unless [`mounted_at`](Self::mounted_at) says else.
+    /// Where callers find the agent: a URL, or only its path; then the card names the host that a request came to.
     #[must_use]
     pub fn at(mut self, url: impl Into<String>) -> Self {
         self.url = url.into().trim_end_matches('/').to_owned();
@@ -81,10 +104,18 @@ impl Agent {
         self
     }
 
+    /// How the scheme and authority of the agent's URL follow from a request (`https://agent.example`), instead of `http://` and
+    /// the `Host` header. Only for agents that are [`at`](Self::at) a path.
+    #[must_use]
+    pub fn origin(mut self, origin: impl Fn(&Parts) -> String + Send + Sync + 'static) -> Self {
+        self.origin = Arc::new(origin);
+        self
+    }
+
     /// A second card that is only given on request.
     #[must_use]
-    pub fn extended(mut self, card: Card) -> Self {
-        self.extended = Some(card);
+    pub fn extended(mut self, card: Card, audience: Audience) -> Self {
+        self.extended = Some((card, audience));
         self
     }
 
@@ -102,10 +133,52 @@ impl Agent {
         self
     }
 
-    /// Most tasks kept; finished ones make room.
+    /// How long a stream may go on. A caller can subscribe again.
     #[must_use]
-    pub const fn task_limit(mut self, limit: usize) -> Self {
-        self.task_limit = limit;
+    pub const fn stream_limit(mut self, limit: Duration) -> Self {
+        self.stream_limit = limit;
+        self
+    }
+
+    /// How to find out who calls. It refuses with [`unauthenticated`](crate::unauthenticated), as a rule.
+    #[must_use]
+    pub fn callers(mut self, callers: impl Fn(&Parts) -> Result<Caller, Fault> + Send + Sync + 'static) -> Self {
+        self.callers = Arc::new(callers);
+        self
+    }
+
+    /// Takes only callers with one of these bearer tokens. Each stands for an identity, which sees its own tasks only; the card
+    /// says so.
+    #[must_use]
+    pub fn bearer_tokens<T, I>(mut self, tokens: impl IntoIterator<Item = (T, I)>) -> Self
+    where
+        T: Into<String>,
+        I: Into<String>,
+    {
+        let tokens = Tokens(tokens.into_iter().map(|(token, identity)| (token.into(), identity.into())).collect());
+        self.callers = Arc::new(move |head| tokens.caller(head));
+        self.card = self.card.bearer("bearer", None);
+        self
+    }
+
+    /// Takes push notification configurations.
+    #[must_use]
+    pub fn push(mut self, push: Push) -> Self {
+        self.push = Some(push);
+        self
+    }
+
+    /// How many tasks are kept, and how long, unless there is another [`store`](Self::store).
+    #[must_use]
+    pub const fn bounds(mut self, bounds: Bounds) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
+    /// Where tasks rest, if not in memory.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn TaskStore>) -> Self {
+        self.store = Some(store);
         self
     }
 
@@ -130,19 +203,29 @@ impl Agent {
     /// The agent, ready to answer.
     #[must_use]
     pub fn into_server(self) -> Server {
-        let offered = if self.extended.is_some() { Extended::Offered } else { Extended::Missing };
-        let path = self.url.split_once("://").map_or(&*self.url, |(_, rest)| rest);
-        let in_url = path.find('/').and_then(|at| path.get(at..)).unwrap_or_default();
-        Server(Arc::new(Shared {
-            card: self.card.document(&self.url, offered),
-            extended: self.extended.map(|card| card.document(&self.url, offered)),
-            mount: self.mount.unwrap_or_else(|| in_url.to_owned()),
+        let path = match self.url.split_once("://") {
+            Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default().to_owned(),
+            None => self.url.clone(),
+        };
+        let offers = Offers { extended: self.extended.is_some(), push: self.push.is_some() };
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new(self.bounds)));
+        let post = self.push.as_ref().map(|push| Arc::clone(push.post()));
+        let shared = Shared {
+            card: self.card,
+            extended: self.extended,
+            offers,
+            url: self.url,
+            origin: self.origin,
             versions: self.versions,
             author: self.author,
             patience: self.patience,
-            tasks: Tasks::new(self.clock, self.task_limit),
+            stream_limit: self.stream_limit,
+            callers: self.callers,
+            tasks: Tasks::new(self.clock, store, self.bounds.idle, post.clone()),
+            post,
             turns: TaskTracker::new(),
-        }))
+        };
+        Server::new(shared, self.mount.unwrap_or(path))
     }
 }
 
@@ -155,56 +238,19 @@ impl fmt::Debug for Agent {
 /// How long a send waits for its task.
 const PATIENCE: Duration = Duration::from_secs(100);
 
-/// How long turns may go on once it is time to stop; then they are cancelled.
-const LAST_WORDS: Duration = Duration::from_secs(3);
+/// How long a stream may go on.
+const STREAM_LIMIT: Duration = Duration::from_hours(24);
 
-/// A running agent. Cheap to clone; all clones are the same agent.
-#[derive(Clone)]
-pub struct Server(pub(crate) Arc<Shared>);
-
-pub(crate) struct Shared {
-    pub(crate) card: Json,
-    pub(crate) extended: Option<Json>,
-    /// The path of the agent's URL, without a slash at the end.
-    pub(crate) mount: String,
-    pub(crate) versions: VersionMode,
-    pub(crate) author: Author,
-    pub(crate) patience: Duration,
-    pub(crate) tasks: Arc<Tasks>,
-    pub(crate) turns: TaskTracker,
+/// `http://` and the host that the request names.
+fn origin_of_host(head: &Parts) -> String {
+    format!("http://{}", host(head).unwrap_or("localhost"))
 }
 
-impl Server {
-    /// Answers on a listener of its own until `stop`, then drains.
-    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
-        let server = self.clone();
-        let answer = move |request| {
-            let server = server.clone();
-            async move { server.answer(request).await }
-        };
-        tokio::join!(listen(listener, stop.clone(), answer), async {
-            stop.cancelled().await;
-            self.drain().await;
-        });
-    }
-
-    /// Lets turns end; after a few seconds cancels their tasks, which ends every stream and every waiting send.
-    pub async fn drain(&self) {
-        self.0.turns.close();
-        if tokio::time::timeout(LAST_WORDS, self.0.turns.wait()).await.is_err() {
-            self.0.tasks.cancel_busy();
-        }
-    }
-
-    /// The path below which the agent answers.
-    #[must_use]
-    pub fn mount(&self) -> &str {
-        &self.0.mount
-    }
-}
-
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("mount", &self.0.mount).finish_non_exhaustive()
-    }
+/// The authority that a request was sent to: of its URI (HTTP/2), else its `Host` header. `None` if it is none.
+#[must_use]
+pub fn host(head: &Parts) -> Option<&str> {
+    let in_header = || head.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
+    let host = head.uri.authority().map(http::uri::Authority::as_str).or_else(in_header)?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'[' | b']');
+    Some(host).filter(|host| !host.is_empty() && host.bytes().all(plain))
 }

@@ -8,17 +8,13 @@ use json::{Json, Object};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::task::{Task, View};
+use crate::store::{Place, TaskQuery};
+use crate::task::View;
 
 /// A checked `ListTasks` request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListQuery {
-    context: Option<String>,
-    state: Option<TaskState>,
-    since: Option<OffsetDateTime>,
-    /// Only tasks older than this: the page token.
-    pub(crate) before: Option<OffsetDateTime>,
-    pub(crate) page_size: usize,
+    pub(crate) wanted: TaskQuery,
     pub(crate) view: View,
 }
 
@@ -28,28 +24,23 @@ impl ListQuery {
     pub(crate) fn of(call: &Call) -> Result<Self, Fault> {
         let params = &call.params;
         let size = whole(params, "pageSize")?.unwrap_or(PAGE_SIZE);
-        let page_size = usize::try_from(size).ok().filter(|size| (1..=PAGE_SIZE_LIMIT).contains(size));
+        let size = usize::try_from(size).ok().filter(|size| (1..=PAGE_SIZE_LIMIT).contains(size));
         let artifacts = truth(params, "includeArtifacts")?.unwrap_or(false);
-        Ok(Self {
+        let wanted = TaskQuery {
             context: call.context_id().map(str::to_owned),
             state: state(params)?,
             since: text(params, "statusTimestampAfter").map(moment).transpose()?,
-            before: call.page_token().map(place).transpose()?,
-            page_size: page_size.ok_or_else(|| Fault::invalid_params("pageSize must be 1 to 100"))?,
-            // Unset leaves it to the agent: a list is an overview.
-            view: View { history: Some(history_length(params)?.unwrap_or(0)), artifacts },
-        })
+            after: call.page_token().map(place).transpose()?,
+            size: size.ok_or_else(|| Fault::invalid_params("pageSize must be 1 to 100"))?,
+        };
+        // Unset leaves it to the agent: a list is an overview.
+        let view = View { history: Some(history_length(params)?.unwrap_or(0)), artifacts };
+        Ok(Self { wanted, view })
     }
 
-    pub(crate) fn matches(&self, task: &Task) -> bool {
-        self.context.as_ref().is_none_or(|context| *context == task.context)
-            && self.state.is_none_or(|state| state == task.state)
-            && self.since.is_none_or(|since| task.updated >= since)
-    }
-
-    /// The page token of what follows a task with this time stamp, which no other task shares.
-    pub(crate) fn token(last: OffsetDateTime) -> String {
-        (last.unix_timestamp_nanos() / 1000).to_string()
+    /// The page token of what follows this place.
+    pub(crate) fn token(last: &Place) -> String {
+        format!("{}.{}", last.updated, last.id)
     }
 }
 
@@ -69,14 +60,22 @@ fn state(params: &Object) -> Result<Option<TaskState>, Fault> {
     Ok(Some(state).filter(|state| *state != TaskState::Unspecified))
 }
 
-fn moment(text: &str) -> Result<OffsetDateTime, Fault> {
-    OffsetDateTime::parse(text, &Rfc3339)
-        .map_err(|_| Fault::invalid_params("statusTimestampAfter is no RFC 3339 time with a zone"))
+fn moment(text: &str) -> Result<i64, Fault> {
+    let moment = OffsetDateTime::parse(text, &Rfc3339)
+        .map_err(|_| Fault::invalid_params("statusTimestampAfter is no RFC 3339 time with a zone"))?;
+    Ok(micros(moment))
 }
 
-fn place(token: &str) -> Result<OffsetDateTime, Fault> {
-    let micros: Option<i64> = token.parse().ok();
-    let place = micros.and_then(|micros| OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1000).ok());
+/// Whole microseconds since 1970.
+pub(crate) fn micros(at: OffsetDateTime) -> i64 {
+    i64::try_from(at.unix_timestamp_nanos().div_euclid(1000)).unwrap_or(i64::MAX)
+}
+
+fn place(token: &str) -> Result<Place, Fault> {
+    let place = token.split_once('.').and_then(|(updated, id)| {
+        let updated = updated.parse().ok()?;
+        Some(Place { updated, id: id.to_owned() })
+    });
     place.ok_or_else(|| Fault::invalid_params("pageToken is none of ours"))
 }
 

@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,6 +23,10 @@ use tokio_util::sync::CancellationToken;
 /// Every response body an agent gives: whole documents and endless streams alike.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
+/// Where a request came from; among the extensions of every request that [`listen()`] hands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
+
 /// Accepts connections until `stop`, then lets open ones finish within [`DRAIN`].
 pub async fn listen<A, F>(listener: TcpListener, stop: CancellationToken, answer: A)
 where
@@ -35,7 +40,7 @@ where
             () = stop.cancelled() => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((socket, _)) => { connections.spawn(connection(socket, answer.clone(), &draining)); }
+                Ok((socket, peer)) => { connections.spawn(connection((socket, Peer(peer)), answer.clone(), &draining)); }
                 // Out of descriptors, as a rule: waiting is all that helps.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
@@ -55,7 +60,7 @@ pub const DRAIN: Duration = Duration::from_secs(10);
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 
 fn connection<A, F>(
-    socket: TcpStream,
+    (socket, peer): (TcpStream, Peer),
     answer: A,
     draining: &GracefulShutdown,
 ) -> impl Future<Output = ()> + Send + 'static + use<A, F>
@@ -68,7 +73,8 @@ where
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
     builder.http2().timer(TokioTimer::new());
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
         let response = answer(request);
         async move { Ok::<_, Infallible>(response.await) }
     });

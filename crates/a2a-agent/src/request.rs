@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::dialect::{RequestFacts, TargetError, Voice, Wire, target};
+use a2a::dialect::{Refusal, RequestFacts, TargetError, Voice, Wire, target};
 use a2a::{Answer, Call, Dialect, Envelope, Event, Fault, FaultKind, OperationKind, Target, Version, grpc};
 use bytes::Bytes;
 use futures_util::stream;
@@ -17,14 +17,19 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
-use json::{Json, Limits};
+use json::{Json, Limits, Object};
 use percent_encoding::percent_decode_str;
+use tokio::time::{Instant, timeout_at};
 
-use crate::agent::{Server, Shared};
+use crate::agent::Audience;
+use crate::caller::{Caller, unauthenticated};
+use crate::card::Readers;
 use crate::list::{ListQuery, history_length};
 use crate::listen::Body;
+use crate::server::{Server, Shared};
+use crate::subscription::Subscription;
 use crate::task::View;
-use crate::tasks::Subscription;
+use crate::tasks::Opening;
 use crate::turn::First;
 
 /// Largest request body.
@@ -39,39 +44,54 @@ const PING: Duration = Duration::from_secs(15);
 /// The domain of reasons that A2A does not define.
 const DOMAIN: &str = "a2a-agent";
 
+/// Who asks, and how.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    pub(crate) head: Parts,
+    pub(crate) caller: Caller,
+}
+
 impl Server {
-    /// Answers one request. Paths that are not below the agent's URL are 404.
+    /// Answers one request. Paths that are not below the agent's are 404.
     pub async fn answer<B>(&self, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let (head, body) = request.into_parts();
-        let in_grpc = head.uri.path().strip_prefix(&*self.0.mount).and_then(|path| grpc::target(&head.method, path));
+        let in_grpc = head.uri.path().strip_prefix(&*self.mount).and_then(|path| grpc::target(&head.method, path));
         match in_grpc {
-            Some(Ok(target)) => return self.told(&target, &head, body).await,
+            Some(Ok(target)) => return self.told(&target, head, body).await,
             Some(Err(_)) => return whole(grpc_voice().fault(&FaultKind::PathNotFound.into(), DOMAIN)),
             None => {}
         }
-        let Some(rest) = below(&self.0.mount, head.uri.path()) else { return not_here(TargetError::NotFound) };
+        let Some(rest) = below(&self.mount, head.uri.path()) else { return not_here(TargetError::NotFound) };
         if rest == ["health"] {
             return document(&[("status", "ok")].into());
         }
+        let shared = &self.shared;
         match target(&head.method, &rest) {
-            Ok(Target::Card) => card(&self.0.card),
-            Ok(target) => self.told(&target, &head, body).await,
+            Ok(Target::Card) if rest.last().is_some_and(|name| name == "agent.json") => {
+                shared.public_card(&head, Readers::Legacy)
+            }
+            Ok(Target::Card) => shared.public_card(&head, Readers::Both),
+            // A v0.3 client asks here for the extended card, or for whatever there is.
+            Ok(Target::Http { .. }) if rest == ["v1", "card"] && shared.extended.is_none() => {
+                shared.public_card(&head, Readers::Both)
+            }
+            Ok(target) => self.told(&target, head, body).await,
             Err(error) => not_here(error),
         }
     }
 
-    async fn told<B>(&self, target: &Target, head: &Parts, body: B) -> Response<Body>
+    async fn told<B>(&self, target: &Target, head: Parts, body: B) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        match self.0.exchange(target, head, body).await {
+        match self.shared.exchange(target, head, body).await {
             Ok(response) => response,
-            Err((voice, fault)) => whole(voice.fault(&fault, DOMAIN)),
+            Err((voice, fault)) => refused(&voice, &fault),
         }
     }
 }
@@ -80,51 +100,114 @@ impl Shared {
     async fn exchange<B>(
         self: &Arc<Self>,
         target: &Target,
-        head: &Parts,
+        head: Parts,
         body: B,
     ) -> Result<Response<Body>, (Voice, Fault)>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let facts = facts(head);
+        let facts = facts(&head);
+        // Who may not call is told so before its body is read.
+        let caller = (self.callers)(&head).map_err(|fault| (Voice::detect(target, &facts), fault))?;
         let body = read(body).await.map_err(|fault| (Voice::detect(target, &facts), fault))?;
         let envelope = Envelope::open(target, &facts, self.versions, &body, &Limits::default())
-            .map_err(|refusal| (refusal.voice, refusal.fault))?;
+            .map_err(|refusal| other_generation(*refusal, target, &facts))?;
         let (voice, kind) = (envelope.voice().clone(), envelope.kind());
-        match self.perform(envelope).await {
-            Ok(Done::Answer(body)) => Ok(whole(voice.answer(kind, Answer { body, origin: Version::V10 }))),
-            Ok(Done::Events(feed)) => Ok(events(feed, voice)),
+        match self.perform(&Asker { head, caller }, envelope).await {
+            Ok(Done::Answer(body)) => {
+                let mut response = whole(voice.answer(kind, Answer { body, origin: Version::V10 }));
+                if kind == OperationKind::GetExtendedCard {
+                    let headers = response.headers_mut();
+                    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+                    headers.insert(header::VARY, HeaderValue::from_static("authorization"));
+                }
+                Ok(response)
+            }
+            Ok(Done::Events(feed)) => Ok(events(feed, voice, self.stream_limit)),
             Err(fault) => Err((voice, fault)),
         }
     }
 
-    async fn perform(self: &Arc<Self>, envelope: Envelope) -> Result<Done, Fault> {
+    async fn perform(self: &Arc<Self>, asker: &Asker, envelope: Envelope) -> Result<Done, Fault> {
         let call = envelope.call()?;
+        let caller = &asker.caller;
         let answer = match call.kind {
-            OperationKind::SendMessage => self.send(call).await?,
+            OperationKind::SendMessage => self.send(asker, call).await?,
             OperationKind::SendStreamingMessage => {
-                return Ok(Done::Events(match self.stream(call).await? {
+                return Ok(Done::Events(match self.stream(asker, call).await? {
                     First::Message(message) => Feed::Message(Some(message)),
                     First::Task(subscription) => Feed::Task(subscription),
                 }));
             }
             OperationKind::SubscribeToTask => {
-                return Ok(Done::Events(Feed::Task(self.tasks.subscribe(named(&call)?, View::WHOLE)?)));
+                let subscription = self.tasks.subscribe(caller, named(&call)?, View::WHOLE).await?;
+                return Ok(Done::Events(Feed::Task(subscription)));
             }
             OperationKind::GetTask => {
                 let view = View { history: history_length(&call.params)?, artifacts: true };
-                self.tasks.document(named(&call)?, view).ok_or(FaultKind::TaskNotFound)?
+                self.tasks.document(caller, named(&call)?, view).await?
             }
-            OperationKind::ListTasks => self.tasks.list(&ListQuery::of(&call)?),
-            OperationKind::CancelTask => self.tasks.cancel(named(&call)?)?,
+            OperationKind::ListTasks => self.tasks.list(caller, &ListQuery::of(&call)?).await?,
+            OperationKind::CancelTask => {
+                let canceled = self.tasks.cancel(caller, named(&call)?).await?;
+                self.tasks.stored(named(&call)?).await?;
+                canceled
+            }
             OperationKind::CreatePushConfig
             | OperationKind::GetPushConfig
             | OperationKind::ListPushConfigs
-            | OperationKind::DeletePushConfig => return Err(FaultKind::PushNotSupported.into()),
-            OperationKind::GetExtendedCard => self.extended.clone().ok_or(FaultKind::ExtendedCardNotConfigured)?,
+            | OperationKind::DeletePushConfig => self.push_configs(asker, &call).await?,
+            OperationKind::GetExtendedCard => self.extended_card(asker)?,
         };
         Ok(Done::Answer(answer))
+    }
+
+    fn extended_card(&self, asker: &Asker) -> Result<Json, Fault> {
+        let (card, audience) = self.extended.as_ref().ok_or(FaultKind::ExtendedCardNotConfigured)?;
+        if *audience == Audience::Proven && asker.caller.identity().is_none() {
+            return Err(unauthenticated());
+        }
+        Ok(card.document(&self.url(&asker.head), self.offers))
+    }
+
+    /// Creates, shows, lists or deletes a task's push configurations.
+    async fn push_configs(self: &Arc<Self>, asker: &Asker, call: &Call) -> Result<Json, Fault> {
+        if self.post.is_none() {
+            return Err(FaultKind::PushNotSupported.into());
+        }
+        let task = call.task_id().ok_or_else(|| Fault::invalid_params("taskId is missing"))?;
+        let new = (call.kind == OperationKind::CreatePushConfig)
+            .then(|| self.admit_push(asker, &call.params, call.origin))
+            .transpose()?;
+        let wanted = call.config_id();
+        let done = self.tasks.with(&asker.caller, task, |found, _| {
+            if let Some(config) = new {
+                let shown = config.document(task);
+                found.add_push(config)?;
+                self.tasks.follow(found, Opening::Left);
+                return Ok(shown);
+            }
+            match (call.kind, wanted) {
+                (OperationKind::ListPushConfigs, _) => {
+                    let shown: Vec<Json> = found.push.iter().map(|config| config.document(task)).collect();
+                    Ok([("configs", shown)].into())
+                }
+                (OperationKind::DeletePushConfig, Some(id)) => {
+                    found.remove_push(id);
+                    Ok(Object::new().into())
+                }
+                (_, id) => {
+                    let config = found.push.iter().find(|config| id.is_none_or(|id| id == config.id()));
+                    config.map(|config| config.document(task)).ok_or_else(|| {
+                        Fault::new(FaultKind::TaskNotFound, "the task has no such push notification configuration")
+                    })
+                }
+            }
+        });
+        let done = done.await?;
+        self.tasks.stored(task).await?;
+        Ok(done)
     }
 }
 
@@ -185,25 +268,27 @@ where
     }
 }
 
-fn events(feed: Feed, voice: Voice) -> Response<Body> {
+fn events(feed: Feed, voice: Voice, limit: Duration) -> Response<Body> {
     let content_type = voice.stream_type();
-    let frames = stream::unfold((Some(feed), voice), |(feed, voice)| async move {
+    let end = Instant::now() + limit;
+    let frames = stream::unfold((Some(feed), voice), move |(feed, voice)| async move {
         let mut feed = feed?;
         loop {
-            match tokio::time::timeout(PING, feed.next()).await {
+            let ping = Instant::now() + PING;
+            match timeout_at(ping.min(end), feed.next()).await {
                 Ok(Some(body)) => {
                     let event = voice.event(Event { body, origin: Version::V10 });
                     return Some((Ok::<_, Infallible>(Frame::data(Bytes::from(event))), (Some(feed), voice)));
                 }
-                Ok(None) => {
-                    let trailers = trailer_map(&voice.trailers(None, DOMAIN));
-                    let last = Some(trailers).filter(|trailers| !trailers.is_empty()).map(Frame::trailers);
-                    return last.map(|last| (Ok(last), (None, voice)));
-                }
-                Err(_) => {
+                Err(_) if ping < end => {
                     if let Some(ping) = voice.ping() {
                         return Some((Ok(Frame::data(Bytes::from_static(ping))), (Some(feed), voice)));
                     }
+                }
+                Ok(None) | Err(_) => {
+                    let trailers = trailer_map(&voice.trailers(None, DOMAIN));
+                    let last = Some(trailers).filter(|trailers| !trailers.is_empty()).map(Frame::trailers);
+                    return last.map(|last| (Ok(last), (None, voice)));
                 }
             }
         }
@@ -216,13 +301,29 @@ fn events(feed: Feed, voice: Voice) -> Response<Body> {
     response
 }
 
-fn card(card: &Json) -> Response<Body> {
-    let mut response = document(card);
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=60"));
+/// A method of one generation under the version of the other: told in the generation that the header names, so that the code
+/// is the one for versions (A2A 1.0 §3.6.2).
+fn other_generation(refusal: Refusal, target: &Target, facts: &RequestFacts<'_>) -> (Voice, Fault) {
+    let Refusal { mut voice, mut fault } = refusal;
+    let claimed = Voice::detect(target, facts).dialect;
+    let known = fault != Fault::of(FaultKind::MethodNotFound);
+    if fault.kind == FaultKind::MethodNotFound && known && claimed == Dialect::J1 && voice.dialect == Dialect::J3 {
+        (voice.dialect, voice.streaming) = (Dialect::J1, false);
+        fault = Fault::new(FaultKind::VersionNotSupported, "this is a method of A2A 0.3, but A2A-Version says 1.0")
+            .with("supportedVersions", "0.3,1.0");
+    }
+    (voice, fault)
+}
+
+fn refused(voice: &Voice, fault: &Fault) -> Response<Body> {
+    let mut response = whole(voice.fault(fault, DOMAIN));
+    if fault.kind == FaultKind::Unauthenticated {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
     response
 }
 
-fn document(document: &Json) -> Response<Body> {
+pub(crate) fn document(document: &Json) -> Response<Body> {
     whole(Wire { status: 200, content_type: "application/json", body: json::write(document), trailers: Vec::new() })
 }
 

@@ -7,14 +7,17 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::{Call, Fault, FaultKind};
+use a2a::{Call, Fault, FaultKind, Version};
 use futures_util::FutureExt;
 use json::{Json, Object};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::Shared;
 use crate::list::history_length;
+use crate::push::Config;
+use crate::request::Asker;
+use crate::server::Shared;
 use crate::task::View;
+use crate::tasks::Further;
 use crate::turn::{First, Outcome, Slot, Step, Turn};
 
 /// A streaming send, or one that returns at once, waits this long to learn whether there will be a task at all; then
@@ -26,55 +29,63 @@ const LAST_STEPS: Duration = Duration::from_secs(5);
 
 impl Shared {
     /// A send that is answered whole.
-    pub(crate) async fn send(self: &Arc<Self>, call: Call) -> Result<Json, Fault> {
+    pub(crate) async fn send(self: &Arc<Self>, asker: &Asker, call: Call) -> Result<Json, Fault> {
         let configuration = call.params.get("configuration");
         let at_once = configuration.and_then(|asked| asked.get("returnImmediately")).and_then(Json::as_bool);
         let at_once = at_once.unwrap_or(false);
         let view = view_of(&call)?;
-        match self.begin(call, if at_once { UNDECIDED } else { self.patience }).await? {
+        match self.begin(asker, call, if at_once { UNDECIDED } else { self.patience }).await? {
             First::Message(message) => Ok([("message", message)].into()),
             First::Task(mut subscription) => {
                 if !at_once {
                     // Out of patience: the task as it is.
                     let _ = tokio::time::timeout(self.patience, subscription.settled()).await;
                 }
-                let task = self.tasks.document(subscription.task_id(), view).ok_or(FaultKind::TaskNotFound)?;
+                self.tasks.stored(subscription.task_id()).await?;
+                let task = self.tasks.document(&asker.caller, subscription.task_id(), view).await?;
                 Ok([("task", task)].into())
             }
         }
     }
 
     /// A send that is answered with a stream.
-    pub(crate) async fn stream(self: &Arc<Self>, call: Call) -> Result<First, Fault> {
-        self.begin(call, UNDECIDED).await
+    pub(crate) async fn stream(self: &Arc<Self>, asker: &Asker, call: Call) -> Result<First, Fault> {
+        self.begin(asker, call, UNDECIDED).await
     }
 
-    async fn begin(self: &Arc<Self>, mut call: Call, undecided: Duration) -> Result<First, Fault> {
+    async fn begin(self: &Arc<Self>, asker: &Asker, mut call: Call, undecided: Duration) -> Result<First, Fault> {
         let view = view_of(&call)?;
-        if call.inline_push_config().is_some() {
-            return Err(FaultKind::PushNotSupported.into());
-        }
+        let push = call.inline_push_config().map(|asked| self.admit_push(asker, asked, call.origin)).transpose()?;
         let Some(Json::Object(message)) = call.params.remove("message") else {
             return Err(Fault::invalid_params("message is missing"));
         };
         check(&message)?;
         match message.str("taskId").filter(|id| !id.is_empty()).map(str::to_owned) {
-            Some(id) => self.go_on(&id, message, view),
-            None => self.start(message, view, undecided).await,
+            Some(id) => self.go_on(asker, &id, Opened { message, push, view }).await,
+            None => self.start(asker, Opened { message, push, view }, undecided).await,
         }
     }
 
-    fn go_on(self: &Arc<Self>, id: &str, message: Object, view: View) -> Result<First, Fault> {
+    /// Reads and judges a push notification configuration.
+    pub(crate) fn admit_push(&self, asker: &Asker, asked: &Object, version: Version) -> Result<Config, Fault> {
+        let post = self.post.as_ref().ok_or(FaultKind::PushNotSupported)?;
+        post.admit(asked, &asker.head, version)
+    }
+
+    async fn go_on(self: &Arc<Self>, asker: &Asker, id: &str, opened: Opened) -> Result<First, Fault> {
+        let Opened { message, push, view } = opened;
         let cancel = CancellationToken::new();
-        let subscription = self.tasks.resume(id, message.clone(), cancel.clone(), view)?;
-        let slot = Slot::of_task(&self.tasks, id, cancel);
+        let further = Further { message: message.clone(), cancel: cancel.clone(), push };
+        let subscription = self.tasks.resume(&asker.caller, id, further, view).await?;
+        let slot = Slot::of_task(&self.tasks, asker.caller.clone(), id, cancel);
         self.run(Turn::new(message, Arc::clone(&slot), Step::FollowUp), slot);
         Ok(First::Task(subscription))
     }
 
-    async fn start(self: &Arc<Self>, message: Object, view: View, undecided: Duration) -> Result<First, Fault> {
-        self.tasks.make_room()?;
-        let (slot, mut first) = Slot::open(&self.tasks, message.clone(), view);
+    async fn start(self: &Arc<Self>, asker: &Asker, opened: Opened, undecided: Duration) -> Result<First, Fault> {
+        self.tasks.make_room(&asker.caller).await?;
+        let message = opened.message.clone();
+        let (slot, mut first) = Slot::open(&self.tasks, asker.caller.clone(), opened);
         self.run(Turn::new(message, Arc::clone(&slot), Step::First), Arc::clone(&slot));
         let known = tokio::select! {
             first = &mut first => first,
@@ -106,6 +117,14 @@ impl Shared {
             slot.finish(outcome);
         });
     }
+}
+
+/// A send that was checked.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) message: Object,
+    pub(crate) push: Option<Config>,
+    pub(crate) view: View,
 }
 
 /// What every message must have (A2A 1.0 §4.1.4).

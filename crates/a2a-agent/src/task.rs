@@ -1,16 +1,19 @@
 //! One task: its state, what was said and made, and who listens.
 //!
-//! Takes changes with the time they happen at; gives documents and events in v1.0 shape. Refuses to change after a
-//! terminal state. Knows nothing of other tasks.
+//! Takes changes with the time they happen at; gives documents, events in v1.0 shape, and the record that a store keeps.
+//! Refuses to change after a terminal state. Knows nothing of other tasks.
 
-use a2a::TaskState;
+use a2a::{Fault, TaskState};
 use json::{Json, Object};
 use time::OffsetDateTime;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use ulid::Ulid;
 
+use crate::list::micros;
 use crate::part::Artifact;
+use crate::push::{CONFIG_LIMIT, Config};
+use crate::store::TaskRecord;
 
 /// How much of a task a document shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,21 @@ pub(crate) struct View {
 impl View {
     /// Everything.
     pub(crate) const WHOLE: Self = Self { history: None, artifacts: true };
+
+    /// What of a whole task it shows.
+    pub(crate) fn of(self, mut document: Json) -> Json {
+        let Some(task) = document.as_object_mut() else { return document };
+        if !self.artifacts {
+            task.remove("artifacts");
+        }
+        if let (Some(most), Some(history)) = (self.history, task.get_mut("history").and_then(Json::as_array_mut)) {
+            history.drain(..history.len().saturating_sub(most));
+            if history.is_empty() {
+                task.remove("history");
+            }
+        }
+        document
+    }
 }
 
 /// Where in an artifact a piece stands.
@@ -44,6 +62,8 @@ pub(crate) enum Piece {
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) id: String,
+    /// Whose it is.
+    pub(crate) owner: String,
     pub(crate) context: String,
     pub(crate) state: TaskState,
     /// Of the last change of state; no two tasks of an agent share one.
@@ -52,11 +72,32 @@ pub(crate) struct Task {
     pub(crate) cancel: CancellationToken,
     /// Whether the author's code is at work on it.
     pub(crate) busy: bool,
+    /// Where its events are sent.
+    pub(crate) push: Vec<Config>,
+    /// How far the store has it.
+    pub(crate) saving: Saving,
     said: Option<Json>,
     artifacts: Vec<Object>,
     history: Vec<Json>,
     /// There while somebody may listen. If it overflows, the listener gets the whole task instead of what it missed.
     events: Option<broadcast::Sender<Json>>,
+}
+
+/// What of a task the store has: versions grow with every change that is worth a save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Saving {
+    pub(crate) version: i64,
+    pub(crate) saved: i64,
+    /// The newest version that could not be saved.
+    pub(crate) failed: i64,
+    /// Whether somebody is at it.
+    pub(crate) going_on: bool,
+}
+
+impl Saving {
+    pub(crate) const fn is_due(self) -> bool {
+        self.version > self.saved
+    }
 }
 
 /// Events a listener may be behind.
@@ -66,19 +107,90 @@ const BACKLOG: usize = 256;
 const HISTORY_LIMIT: usize = 200;
 
 impl Task {
-    pub(crate) fn new(context: Option<&str>, now: OffsetDateTime, cancel: CancellationToken) -> Self {
+    pub(crate) fn new(owner: &str, context: Option<&str>, cancel: CancellationToken) -> Self {
         Self {
             id: Ulid::generate().to_string(),
+            owner: owner.to_owned(),
             context: context.map_or_else(|| Ulid::generate().to_string(), str::to_owned),
             state: TaskState::Submitted,
-            updated: now,
+            updated: OffsetDateTime::UNIX_EPOCH,
             cancel,
             busy: true,
+            push: Vec::new(),
+            saving: Saving { version: 1, saved: 0, failed: 0, going_on: false },
             said: None,
             artifacts: Vec::new(),
             history: Vec::new(),
             events: None,
         }
+    }
+
+    /// The task that a store kept. Nobody works on it.
+    pub(crate) fn of_record(record: TaskRecord) -> Self {
+        let TaskRecord { id, owner, context, state, updated, version, document, push } = record;
+        let list = |key: &str| document.get(key).and_then(Json::as_array).unwrap_or_default();
+        let push = push.as_array().unwrap_or_default().iter().filter_map(Config::of_kept).collect();
+        let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(updated) * 1000);
+        Self {
+            said: document.pointer("/status/message").cloned(),
+            artifacts: list("artifacts").iter().filter_map(Json::as_object).cloned().collect(),
+            history: list("history").to_vec(),
+            updated: time.unwrap_or(OffsetDateTime::UNIX_EPOCH),
+            saving: Saving { version, saved: version, failed: 0, going_on: false },
+            cancel: CancellationToken::new(),
+            busy: false,
+            events: None,
+            id,
+            owner,
+            context,
+            state,
+            push,
+        }
+    }
+
+    /// What a store keeps.
+    pub(crate) fn record(&self) -> TaskRecord {
+        TaskRecord {
+            id: self.id.clone(),
+            owner: self.owner.clone(),
+            context: self.context.clone(),
+            state: self.state,
+            updated: micros(self.updated),
+            version: self.saving.version,
+            document: self.document(View::WHOLE),
+            push: self.push.iter().map(Config::kept).collect::<Vec<_>>().into(),
+        }
+    }
+
+    /// Adds a push configuration, in place of one with the same id.
+    pub(crate) fn add_push(&mut self, config: Config) -> Result<(), Fault> {
+        self.remove_push(config.id());
+        if self.push.len() >= CONFIG_LIMIT {
+            let text = format!("a task takes at most {CONFIG_LIMIT} push notification configurations");
+            return Err(Fault::invalid_params(text));
+        }
+        self.push.push(config);
+        self.touch();
+        Ok(())
+    }
+
+    /// Removes a push configuration, if it is there.
+    pub(crate) fn remove_push(&mut self, id: &str) {
+        let Some(at) = self.push.iter().position(|config| config.id() == id) else { return };
+        if let Some(courier) = self.push.remove(at).courier {
+            courier.cancel();
+        }
+        self.touch();
+    }
+
+    /// Notes a change that is worth a save.
+    pub(crate) const fn touch(&mut self) {
+        self.saving.version = self.saving.version.saturating_add(1);
+    }
+
+    /// Whether nothing would be lost if only the store had it.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        !self.busy && !self.saving.is_due() && !self.saving.going_on && self.listeners() == 0
     }
 
     /// Adds what the caller said, marked as belonging to this task.
@@ -97,6 +209,7 @@ impl Task {
             return false;
         }
         (self.state, self.updated) = (state, now);
+        self.touch();
         self.said = text.map(|text| self.say(vec![crate::part::text(text)]).into());
         let update = Object::from([
             ("taskId", Json::from(self.id.as_str())),
@@ -106,6 +219,9 @@ impl Task {
         self.tell(&[("statusUpdate", update)].into());
         if state.is_terminal() {
             self.cancel.cancel();
+        }
+        if state.is_terminal() || (state.rests() && self.push.is_empty()) {
+            // Streams end here; only push notifications go on when the task does.
             self.events = None;
         }
         true
@@ -183,9 +299,19 @@ impl Task {
         self.events.get_or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe()
     }
 
-    /// How many listen.
+    /// Ends what listens.
+    pub(crate) fn hush(&mut self) {
+        self.events = None;
+    }
+
+    /// How many listen, push notifications included.
     pub(crate) fn listeners(&self) -> usize {
         self.events.as_ref().map_or(0, broadcast::Sender::receiver_count)
+    }
+
+    /// How many callers hold a stream.
+    pub(crate) fn streams(&self) -> usize {
+        self.listeners().saturating_sub(self.push.iter().filter(|config| config.is_followed()).count())
     }
 
     fn tell(&self, event: &Json) {
@@ -212,11 +338,6 @@ pub(crate) fn agent_message(parts: Vec<Json>) -> Object {
         ("role", "ROLE_AGENT".into()),
         ("parts", parts.into()),
     ])
-}
-
-/// Whether the caller has to do something before the task goes on.
-pub(crate) const fn is_interrupted(state: TaskState) -> bool {
-    matches!(state, TaskState::InputRequired | TaskState::AuthRequired)
 }
 
 /// RFC 3339, UTC, six digits: ProtoJSON wants 0, 3, 6 or 9.

@@ -11,9 +11,12 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use ulid::Ulid;
 
+use crate::caller::Caller;
 use crate::part::{self, Artifact};
-use crate::task::{Piece, View, agent_message};
-use crate::tasks::{Subscription, Tasks};
+use crate::send::Opened;
+use crate::subscription::Subscription;
+use crate::task::{Piece, Task, agent_message};
+use crate::tasks::Tasks;
 
 /// How a turn ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +102,12 @@ impl Turn {
         self.step
     }
 
+    /// Who sent the message.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        &self.slot.caller
+    }
+
     /// Begins work that callers can watch: the task exists and is WORKING from now on.
     #[must_use]
     pub fn start(&self) -> TaskHandle {
@@ -139,7 +148,7 @@ impl TaskHandle {
         self.make(&Ulid::generate().to_string(), artifact, Piece::Whole);
     }
 
-    /// Begins an artifact that comes in pieces.
+    /// Begins an artifact that comes in pieces: the first piece makes it, further ones are appended, the last one closes it.
     #[must_use]
     pub fn open_artifact(&self, name: impl Into<String>) -> OpenArtifact {
         OpenArtifact { task: self.clone(), id: Ulid::generate().to_string(), name: name.into(), next: Piece::First }
@@ -195,15 +204,15 @@ pub(crate) enum First {
 #[derive(Debug)]
 pub(crate) struct Slot {
     tasks: Arc<Tasks>,
+    caller: Caller,
     pub(crate) cancel: CancellationToken,
-    view: View,
     state: Mutex<SlotState>,
 }
 
 #[derive(Debug)]
 enum SlotState {
     /// Nobody knows yet whether there will be a task.
-    Open { message: Object, first: oneshot::Sender<First> },
+    Open { opened: Opened, first: oneshot::Sender<First> },
     /// There is a task.
     Task(String),
     /// A direct message was the answer.
@@ -212,25 +221,28 @@ enum SlotState {
 
 impl Slot {
     /// For a message that begins something; `first` comes once that is known.
-    pub(crate) fn open(tasks: &Arc<Tasks>, message: Object, view: View) -> (Arc<Self>, oneshot::Receiver<First>) {
+    pub(crate) fn open(tasks: &Arc<Tasks>, caller: Caller, opened: Opened) -> (Arc<Self>, oneshot::Receiver<First>) {
         let (first, waits) = oneshot::channel();
         let cancel = CancellationToken::new();
-        let state = Mutex::new(SlotState::Open { message, first });
-        (Arc::new(Self { tasks: Arc::clone(tasks), cancel, view, state }), waits)
+        let state = Mutex::new(SlotState::Open { opened, first });
+        (Arc::new(Self { tasks: Arc::clone(tasks), caller, cancel, state }), waits)
     }
 
     /// For a message that goes on with a task.
-    pub(crate) fn of_task(tasks: &Arc<Tasks>, id: &str, cancel: CancellationToken) -> Arc<Self> {
+    pub(crate) fn of_task(tasks: &Arc<Tasks>, caller: Caller, id: &str, cancel: CancellationToken) -> Arc<Self> {
         let state = Mutex::new(SlotState::Task(id.to_owned()));
-        Arc::new(Self { tasks: Arc::clone(tasks), cancel, view: View::WHOLE, state })
+        Arc::new(Self { tasks: Arc::clone(tasks), caller, cancel, state })
     }
 
     /// The task's id; the task is made if there is none.
     pub(crate) fn task(&self) -> String {
         let mut state = self.state();
         match std::mem::replace(&mut *state, SlotState::Answered) {
-            SlotState::Open { message, first } => {
-                let subscription = self.tasks.create(message, self.cancel.clone(), self.view);
+            SlotState::Open { opened: Opened { message, push, view }, first } => {
+                let context = message.str("contextId").filter(|id| !id.is_empty());
+                let mut task = Task::new(self.caller.scope(), context, self.cancel.clone());
+                task.push.extend(push);
+                let subscription = self.tasks.create(task, message, view);
                 let id = subscription.task_id().to_owned();
                 *state = SlotState::Task(id.clone());
                 // A caller who has gone away no longer waits; the work goes on.
@@ -274,9 +286,9 @@ impl Slot {
         let Outcome::Message(parts) = outcome else { return Some(outcome) };
         let mut state = self.state();
         match std::mem::replace(&mut *state, SlotState::Answered) {
-            SlotState::Open { message: heard, first } => {
+            SlotState::Open { opened, first } => {
                 let mut message = agent_message(parts);
-                let context = heard.str("contextId").filter(|id| !id.is_empty()).map(str::to_owned);
+                let context = opened.message.str("contextId").filter(|id| !id.is_empty()).map(str::to_owned);
                 message.insert("contextId", context.unwrap_or_else(|| Ulid::generate().to_string()));
                 let _ = first.send(First::Message(message.into()));
                 None

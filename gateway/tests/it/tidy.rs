@@ -11,9 +11,9 @@ const MAY_USE: [(&str, &[&str]); 9] = [
     ("guard", &["json"]),
     ("egress", &[]),
     ("store", &[]),
-    ("a2a-agent", &["a2a", "json"]),
+    ("a2a-agent", &["a2a", "egress", "json"]),
     ("a2a-client", &["a2a", "egress", "json"]),
-    ("sample-agents", &["a2a", "a2a-agent", "json"]),
+    ("sample-agents", &["a2a", "a2a-agent", "egress", "json"]),
     ("chancery", &["a2a", "a2a-client", "egress", "guard", "json", "sample-agents", "store"]),
 ];
 

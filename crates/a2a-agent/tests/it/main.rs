@@ -2,11 +2,16 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod callers;
+mod push;
+#[cfg(feature = "sql")]
+mod sql;
+
 use std::future::pending;
 use std::time::Duration;
 
 use a2a::dialect::VersionMode;
-use a2a_agent::{Agent, Artifact, Body, Card, Outcome, Server, Skill, Turn, part};
+use a2a_agent::{Agent, Artifact, Body, Bounds, Card, Outcome, Server, Skill, Turn, part};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -162,7 +167,7 @@ async fn finished_tasks_make_room_and_unfinished_ones_do_not() {
             None => Outcome::artifact("done", turn.parts()),
         }
     };
-    let server = agent().task_limit(1).on_message(author).into_server();
+    let server = agent().bounds(Bounds { tasks: 1, ..Bounds::default() }).on_message(author).into_server();
     let first = state(&send(&server, "").await, "/task/id");
     let second = r#"{"message":{"messageId":"m","role":"ROLE_USER","metadata":{"stay":1},"parts":[{"text":"hi"}]}}"#;
     whole(server.answer(request("/message:send", second)).await).await;
