@@ -20,6 +20,12 @@ pub fn url(url: &str, filename: &str, media_type: &str) -> Json {
     [("url", url), ("filename", filename), ("mediaType", media_type)].into()
 }
 
+/// A part that is a file; `base64` is its content.
+#[must_use]
+pub fn raw(base64: &str, filename: &str, media_type: &str) -> Json {
+    [("raw", base64), ("filename", filename), ("mediaType", media_type)].into()
+}
+
 /// Something a task has made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {

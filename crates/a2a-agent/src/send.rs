@@ -18,7 +18,7 @@ use crate::request::Asker;
 use crate::server::Shared;
 use crate::task::View;
 use crate::tasks::Further;
-use crate::turn::{First, Outcome, Slot, Step, Turn};
+use crate::turn::{First, Outcome, Slot, Turn};
 
 /// A streaming send, or one that returns at once, waits this long to learn whether there will be a task at all; then
 /// there is one.
@@ -76,9 +76,10 @@ impl Shared {
         let Opened { message, push, view } = opened;
         let cancel = CancellationToken::new();
         let further = Further { message: message.clone(), cancel: cancel.clone(), push };
+        let before = self.tasks.document(&asker.caller, id, View::WHOLE).await?;
         let subscription = self.tasks.resume(&asker.caller, id, further, view).await?;
         let slot = Slot::of_task(&self.tasks, asker.caller.clone(), id, cancel);
-        self.run(Turn::new(message, Arc::clone(&slot), Step::FollowUp), slot);
+        self.run(Turn::new(message, Arc::clone(&slot), Some(before)), slot);
         Ok(First::Task(subscription))
     }
 
@@ -86,7 +87,7 @@ impl Shared {
         self.tasks.make_room(&asker.caller).await?;
         let message = opened.message.clone();
         let (slot, mut first) = Slot::open(&self.tasks, asker.caller.clone(), opened);
-        self.run(Turn::new(message, Arc::clone(&slot), Step::First), Arc::clone(&slot));
+        self.run(Turn::new(message, Arc::clone(&slot), None), Arc::clone(&slot));
         let known = tokio::select! {
             first = &mut first => first,
             () = tokio::time::sleep(undecided) => {

@@ -54,7 +54,8 @@ impl Outcome {
 pub struct Turn {
     message: Arc<Object>,
     slot: Arc<Slot>,
-    step: Step,
+    /// The task as it was before this message.
+    task: Option<Arc<Json>>,
 }
 
 /// Whether a turn begins a task or goes on with one.
@@ -67,8 +68,8 @@ pub enum Step {
 }
 
 impl Turn {
-    pub(crate) fn new(message: Object, slot: Arc<Slot>, step: Step) -> Self {
-        Self { message: Arc::new(message), slot, step }
+    pub(crate) fn new(message: Object, slot: Arc<Slot>, task: Option<Json>) -> Self {
+        Self { message: Arc::new(message), slot, task: task.map(Arc::new) }
     }
 
     /// The message, in v1.0 shape.
@@ -99,7 +100,13 @@ impl Turn {
     /// Whether the turn begins a task or goes on with one.
     #[must_use]
     pub const fn step(&self) -> Step {
-        self.step
+        if self.task.is_some() { Step::FollowUp } else { Step::First }
+    }
+
+    /// The task that this message goes on with, as it was before: its history, and what it has made so far.
+    #[must_use]
+    pub fn task(&self) -> Option<&Json> {
+        self.task.as_deref()
     }
 
     /// Who sent the message.

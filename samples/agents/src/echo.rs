@@ -11,24 +11,25 @@
 
 use std::time::Duration;
 
-use a2a_agent::{Agent, Card, Outcome, Server, Skill, Step, Turn, part};
+use a2a_agent::{Audience, Card, Outcome, Server, Skill, Step, Turn, part};
 use json::Json;
+
+use crate::directory;
+use crate::settings::Ground;
 
 /// Where it answers below the sample server.
 pub const PATH: &str = "/a2a/echo";
 
-/// The agent, reachable below `base_url` (no trailing slash).
-#[must_use]
-pub fn server(base_url: &str) -> Server {
-    Agent::new(card())
-        .at(format!("{base_url}{PATH}"))
-        .mounted_at(PATH)
-        .extended(card().skill(Skill::new("trace", "Trace", "Only the extended card tells of this skill.", &["echo"])))
+pub(crate) fn server(ground: &Ground) -> Server {
+    let trace = Skill::new("trace", "Trace", "Only the extended card tells of this skill.", &["echo"]);
+    ground
+        .agent(card().extension(directory::extension()), PATH)
+        .extended(card().skill(trace), Audience::Everybody)
         .on_message(answer)
         .into_server()
 }
 
-fn card() -> Card {
+pub(crate) fn card() -> Card {
     Card::new("Echo Agent", "Echoes every part of a message: text, data and files.")
         .media_type("application/json")
         .media_type("application/octet-stream")

@@ -22,18 +22,20 @@ use crate::id;
 #[derive(Clone, Debug)]
 pub struct Hello {
     card: Arc<[u8]>,
+    mount: &'static str,
 }
 
 impl Hello {
-    /// The agent, with a card that points at `public_url` (no trailing slash).
+    /// The agent below the path `mount`, with a card that points at `public_url` (both without a slash at the end).
     #[must_use]
-    pub fn new(public_url: &str) -> Self {
-        Self { card: json::write(&card(public_url)).into() }
+    pub fn new(public_url: &str, mount: &'static str) -> Self {
+        Self { card: json::write(&card(public_url)).into(), mount }
     }
 
     /// Answers one request; every path that is not the agent's is 404.
     pub async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        let Some(route) = Route::of(request.uri().path()) else { return plain(StatusCode::NOT_FOUND, "Not Found") };
+        let route = request.uri().path().strip_prefix(self.mount).and_then(Route::of);
+        let Some(route) = route else { return plain(StatusCode::NOT_FOUND, "Not Found") };
         if *request.method() != route.method() {
             return plain(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
         }

@@ -1,7 +1,8 @@
-//! All sample agents on one address: hello at `/`, the others at `/a2a/{name}`.
+//! All sample agents on one address while they run.
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use a2a_agent::listen;
 use tokio::net::TcpListener;
@@ -9,33 +10,65 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::echo;
-use crate::hello::Hello;
+use crate::settings::{Root, Settings, StartError};
+use crate::sink::Sinks;
+use crate::town::{HELLO, Town};
 
 /// The sample agents while they run. Dropping it ends them at once; [`shutdown`](Self::shutdown) lets them finish.
 #[derive(Debug)]
 pub struct Running {
     /// Where they listen.
     pub address: SocketAddr,
+    /// What their URLs begin with.
+    pub base_url: String,
     /// The base URL of `hello-world-a2a`.
     pub hello_url: String,
     /// The base URL of `echo`.
     pub echo_url: String,
+    /// The webhook sinks.
+    pub sinks: Arc<Sinks>,
     stop: CancellationToken,
     server: JoinSet<()>,
 }
 
-/// Starts all sample agents on one address. Their cards name `public_url`, else the address itself.
+/// Starts all sample agents on one address, `hello-world-a2a` at its root. Their cards name `public_url`, else what a request
+/// names.
 ///
 /// # Errors
 /// When the address cannot be bound.
 pub async fn start_all(address: SocketAddr, public_url: Option<&str>) -> io::Result<Running> {
-    let listener = TcpListener::bind(address).await?;
+    let settings = Settings { public_url: public_url.map(str::to_owned), ..Settings::at(address) };
+    start(settings).await.map_err(|error| match error {
+        StartError::Bind(error) => error,
+        other @ (StartError::PushList(..) | StartError::Push(_) | StartError::Store(_) | StartError::Tasks(_)) => {
+            io::Error::other(other)
+        }
+    })
+}
+
+/// Starts all sample agents.
+///
+/// # Errors
+/// [`StartError`].
+pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
+    let listener = TcpListener::bind(settings.address).await?;
     let address = listener.local_addr()?;
-    let base = public_url.map_or_else(|| reachable(address), |url| url.trim_end_matches('/').to_owned());
-    let stop = CancellationToken::new();
+    settings.public_url = settings.public_url.map(|url| url.trim_end_matches('/').to_owned());
+    let base = settings.public_url.clone().unwrap_or_else(|| reachable(address));
+    let (stop, sinks) = (CancellationToken::new(), Sinks::new());
+    let hello = if settings.root == Root::Hello { base.clone() } else { format!("{base}{HELLO}") };
+    let town = Town::build(settings, &hello, Arc::clone(&sinks)).await?;
     let mut server = JoinSet::new();
-    server.spawn(serve(listener, stop.clone(), base.clone()));
-    Ok(Running { address, echo_url: format!("{base}{}", echo::PATH), hello_url: base, stop, server })
+    server.spawn(serve(listener, stop.clone(), town));
+    Ok(Running {
+        address,
+        echo_url: format!("{base}{}", echo::PATH),
+        hello_url: hello,
+        base_url: base,
+        sinks,
+        stop,
+        server,
+    })
 }
 
 impl Running {
@@ -44,17 +77,19 @@ impl Running {
         self.stop.cancel();
         while self.server.join_next().await.is_some() {}
     }
+
+    /// The base URL of the agent with this name, such as `weather`.
+    #[must_use]
+    pub fn url_of(&self, name: &str) -> String {
+        format!("{}/a2a/{name}", self.base_url)
+    }
 }
 
-async fn serve(listener: TcpListener, stop: CancellationToken, base: String) {
-    let hello = Hello::new(&base);
-    let echo = echo::server(&base);
-    let mount = echo.mount().to_owned();
-    let draining = echo.clone();
+async fn serve(listener: TcpListener, stop: CancellationToken, town: Town) {
+    let draining = town.clone();
     let answer = move |request: http::Request<hyper::body::Incoming>| {
-        let (hello, echo) = (hello.clone(), echo.clone());
-        let to_echo = request.uri().path().starts_with(&mount);
-        async move { if to_echo { echo.answer(request).await } else { hello.answer(request).await } }
+        let town = town.clone();
+        async move { town.answer(request).await }
     };
     tokio::join!(listen(listener, stop.clone(), answer), async {
         stop.cancelled().await;

@@ -72,11 +72,8 @@ impl Config {
 
     /// For a store: with the credentials.
     pub(crate) fn kept(&self) -> Json {
-        let mut kept = Object::from([
-            ("id", self.id.as_str()),
-            ("url", self.url.as_str()),
-            ("version", self.version.name()),
-        ]);
+        let mut kept =
+            Object::from([("id", self.id.as_str()), ("url", self.url.as_str()), ("version", self.version.name())]);
         let more = [
             ("token", &self.token),
             ("scheme", &self.scheme),
@@ -93,8 +90,7 @@ impl Config {
 
     /// For callers: without the credentials.
     pub(crate) fn document(&self, task: &str) -> Json {
-        let mut document =
-            Object::from([("taskId", task), ("id", self.id.as_str()), ("url", self.url.as_str())]);
+        let mut document = Object::from([("taskId", task), ("id", self.id.as_str()), ("url", self.url.as_str())]);
         if let Some(token) = &self.token {
             document.insert("token", token.as_str());
         }

@@ -204,9 +204,9 @@ impl Post {
         let (host, port) = (target.host.to_string(), target.port);
         let listed = match &self.reach {
             Known::Rules => true,
-            Known::Hosts(hosts) => hosts.iter().any(|(known, at)| {
-                known.eq_ignore_ascii_case(&host) && at.is_none_or(|at| at == port)
-            }),
+            Known::Hosts(hosts) => {
+                hosts.iter().any(|(known, at)| known.eq_ignore_ascii_case(&host) && at.is_none_or(|at| at == port))
+            }
             Known::Prefixes(prefixes) => {
                 Url::parse(text).is_ok_and(|url| prefixes.iter().any(|prefix| is_below(prefix, &url)))
             }

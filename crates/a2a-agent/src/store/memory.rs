@@ -225,9 +225,7 @@ mod tests {
     #[test]
     fn what_rests_is_forgotten_when_it_was_idle_and_work_is_not() {
         let store = store(10, 10);
-        for (id, state) in
-            [("a", TaskState::Working), ("b", TaskState::InputRequired), ("c", TaskState::Completed)]
-        {
+        for (id, state) in [("a", TaskState::Working), ("b", TaskState::InputRequired), ("c", TaskState::Completed)] {
             put(&store, id, "o", state, 1);
         }
         put(&store, "d", "o", TaskState::Completed, 60);

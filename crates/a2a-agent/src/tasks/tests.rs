@@ -171,11 +171,14 @@ async fn a_task_of_another_caller_is_a_missing_one() {
         assert_eq!(missing, [const { FaultKind::TaskNotFound }; 3].map(Fault::from));
         assert!(tasks.document(&caller(), id, View::WHOLE).await.is_ok());
     }
-    let listed = tasks.list(&other, &ListQuery::of(&Call {
-        kind: OperationKind::ListTasks,
-        params: Object::new(),
-        origin: Version::V10,
-    }).unwrap()).await.unwrap();
+    let listed = tasks
+        .list(
+            &other,
+            &ListQuery::of(&Call { kind: OperationKind::ListTasks, params: Object::new(), origin: Version::V10 })
+                .unwrap(),
+        )
+        .await
+        .unwrap();
     assert_eq!((ids(&listed).len(), listed.get("totalSize")), (0, Some(&0.into())));
 }
 

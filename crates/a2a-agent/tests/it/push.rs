@@ -13,6 +13,7 @@ use http_body_util::{BodyExt, Full};
 use json::{Json, Limits};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::{agent, hi, request, state, whole};
@@ -24,13 +25,13 @@ type Arrived = (HeaderMap, Json);
 struct Hook {
     address: SocketAddr,
     arrivals: mpsc::Receiver<Arrived>,
-    stop: CancellationToken,
+    _server: JoinSet<()>,
 }
 
 impl Hook {
     async fn start(answers: &[(u16, &'static str)]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
+        let (address, mut server) = (listener.local_addr().unwrap(), JoinSet::new());
         let (tell, arrivals) = mpsc::channel(64);
         let answers = Arc::new(std::sync::Mutex::new(answers.to_vec().into_iter()));
         let answer = move |request: Request<hyper::body::Incoming>| {
@@ -46,8 +47,8 @@ impl Hook {
                 response
             }
         };
-        tokio::spawn(a2a_agent::listen(listener, stop.clone(), answer));
-        Self { address, arrivals, stop }
+        server.spawn(a2a_agent::listen(listener, CancellationToken::new(), answer));
+        Self { address, arrivals, _server: server }
     }
 
     fn url(&self) -> String {
@@ -69,12 +70,6 @@ impl Hook {
                 return arrived;
             }
         }
-    }
-}
-
-impl Drop for Hook {
-    fn drop(&mut self) {
-        self.stop.cancel();
     }
 }
 
@@ -236,7 +231,10 @@ async fn what_was_registered_by_a_v03_client_gets_whole_tasks_of_its_generation(
     assert_eq!(server.answer(asked).await.status(), 200);
     loop {
         let (headers, task) = hook.next().await;
-        assert_eq!((headers["content-type"].to_str().unwrap(), state(&task, "/kind").as_str()), ("application/json", "task"));
+        assert_eq!(
+            (headers["content-type"].to_str().unwrap(), state(&task, "/kind").as_str()),
+            ("application/json", "task")
+        );
         if state(&task, "/status/state") == "completed" {
             return;
         }

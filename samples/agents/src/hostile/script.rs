@@ -188,6 +188,21 @@ impl Reply {
         self
     }
 
+    /// The same bytes, so many at a time, with a pause after each write.
+    #[must_use]
+    pub fn in_drops(self, size: usize, pause: Duration) -> Self {
+        let drops = self.steps.into_iter().flat_map(|step| match step {
+            Step::Bytes(bytes) => {
+                let drops = bytes.chunks(size.max(1)).map(Bytes::copy_from_slice).collect::<Vec<_>>();
+                drops.into_iter().flat_map(|drop| [Step::Bytes(drop), Step::Pause(pause)]).collect()
+            }
+            other @ (Step::Wait(_) | Step::Pause(_) | Step::Forever(_) | Step::Hang | Step::Close | Step::Reset) => {
+                vec![other]
+            }
+        });
+        Self { steps: drops.collect() }
+    }
+
     /// Closes the connection in order (FIN).
     #[must_use]
     pub fn close(mut self) -> Self {

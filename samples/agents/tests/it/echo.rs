@@ -359,39 +359,39 @@ async fn history_length_limits_what_is_shown() {
 }
 
 #[tokio::test]
-async fn push_configurations_are_refused_everywhere() {
+async fn push_configurations_are_kept_in_every_dialect() {
     let agents = start().await;
     let answer = Dialect::R1.call(&agents.echo_url, SEND, &Dialect::R1.message("hi", "")).await;
     let task = id(&Dialect::R1.task(&answer));
-    let config = r#"{"url":"https://hooks.example/x"}"#;
     let url = format!("{}/tasks/{task}/pushNotificationConfigs", agents.echo_url);
-    for (verb, url, body) in [
-        ("POST", url.clone(), Some(config)),
-        ("GET", url.clone(), None),
-        ("GET", format!("{url}/c"), None),
-        ("DELETE", format!("{url}/c"), None),
-    ] {
-        let refused = exchange(verb, &url, &[V10], body).await;
-        assert_eq!(Dialect::R1.fault(&refused), "PUSH_NOTIFICATION_NOT_SUPPORTED".into(), "{verb} {url}");
-    }
-    let j3 = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"tasks/pushNotificationConfig/set","params":{{"taskId":"{task}","pushNotificationConfig":{config}}}}}"#
+    let config =
+        r#"{"id":"c1","url":"/a2a/webhook-sink/x","authentication":{"scheme":"Bearer","credentials":"s3cret"}}"#;
+    let made = exchange("POST", &url, &[V10], Some(config)).await;
+    assert_eq!((made.status, made.text_at("/url")), (200, "/a2a/webhook-sink/x".to_owned()), "{}", made.text);
+    let j3 = |method: &str, params: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":"rpc-1","method":"tasks/pushNotificationConfig/{method}","params":{params}}}"#
+        )
+    };
+    let set = j3(
+        "set",
+        &format!(r#"{{"taskId":"{task}","pushNotificationConfig":{{"id":"c2","url":"/a2a/webhook-sink/y"}}}}"#),
     );
-    assert_eq!(Dialect::J3.fault(&post(&agents.echo_url, &j3).await), Json::from(-32003));
-    let inline = format!(
-        r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"text":"hi"}}]}},"configuration":{{"taskPushNotificationConfig":{config}}}}}"#
-    );
-    Dialect::R1.faulted(
-        &Dialect::R1.call(&agents.echo_url, SEND, &inline).await,
-        -32003,
-        "PUSH_NOTIFICATION_NOT_SUPPORTED",
-    );
+    let set = Dialect::J3.result(&post(&agents.echo_url, &set).await);
+    assert_eq!(text_at(&set, "/pushNotificationConfig/url"), "/a2a/webhook-sink/y");
+    let listed = Dialect::J3.result(&post(&agents.echo_url, &j3("list", &by_id(&task))).await);
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    assert!(!String::from_utf8(json::write(&listed)).unwrap().contains("s3cret"));
+    let gone = j3("delete", &format!(r#"{{"id":"{task}","pushNotificationConfigId":"c1"}}"#));
+    assert_eq!(Dialect::J3.result(&post(&agents.echo_url, &gone).await), Json::Null);
+    let listed = exchange("GET", &url, &[V10], None).await.json();
+    assert_eq!((text_at(&listed, "/configs/0/id"), listed.pointer("/configs/1")), ("c2".to_owned(), None));
 }
 
 #[tokio::test]
 async fn cards_name_the_url_and_the_extended_one_tells_more() {
     let agents = start().await;
-    for path in ["", "/", "/.well-known/agent-card.json", "/.well-known/agent.json"] {
+    for path in ["", "/", "/.well-known/agent-card.json"] {
         let card = get(&format!("{}{path}", agents.echo_url)).await.json();
         for url in ["/url", "/supportedInterfaces/0/url", "/supportedInterfaces/1/url", "/additionalInterfaces/0/url"] {
             assert_eq!(text_at(&card, url), agents.echo_url);

@@ -18,7 +18,7 @@ impl Running {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let hello = Hello::new("http://agents.example:9100");
+        let hello = Hello::new("http://agents.example:9100", "");
         let mut server = JoinSet::new();
         server.spawn(a2a_agent::listen(listener, CancellationToken::new(), move |request| {
             let hello = hello.clone();

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod agents;
+mod beside;
 mod client;
 mod echo;
 mod hello;
 mod hostile;
+mod page;

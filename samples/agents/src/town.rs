@@ -1,0 +1,132 @@
+//! Who answers which path: the agents below `/a2a`, one of them at `/`, the identity provider and the sinks beside them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use a2a_agent::store::SqlStore;
+use a2a_agent::{Body, Server};
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+
+use crate::hello::Hello;
+use crate::identity::{JWKS_PATH, METADATA_PATHS, Provider, TOKEN_PATH};
+use crate::settings::{Ground, Root, Settings, StartError};
+use crate::sink::{self, Sinks};
+use crate::{approval, directory, echo, flaky, origin, reject, reply, secure, travel, weather};
+
+/// Everything that answers at one address. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Town {
+    /// By their paths; `/a2a/echo` before `/a2a`, which leads to it as well.
+    agents: Arc<[Server]>,
+    /// The default agent as it answers at `/`.
+    at_root: Server,
+    hello: Hello,
+    provider: Arc<Provider>,
+    sinks: Arc<Sinks>,
+    settings: Arc<Settings>,
+}
+
+/// How long a database keeps a task that rests.
+const KEPT: Duration = Duration::from_hours(24 * 7);
+
+impl Town {
+    pub(crate) async fn build(settings: Settings, base: &str, sinks: Arc<Sinks>) -> Result<Self, StartError> {
+        let provider = Arc::new(Provider::default());
+        let ground = Ground::new(&settings, &sinks)?;
+        let mut stores = Vec::new();
+        if let Some(data) = &settings.data {
+            std::fs::create_dir_all(data)?;
+            let url = format!("sqlite://{}/tasks.db", data.display());
+            for path in PATHS {
+                let store = SqlStore::open(&url, path, KEPT).await?;
+                store.fail_unfinished("the agent was restarted").await?;
+                stores.push(Arc::new(store));
+            }
+        }
+        let ground = ground.with_stores(stores);
+        let echo = echo::server(&ground);
+        let agents = vec![
+            echo.clone(),
+            weather::server(&ground),
+            travel::server(&ground),
+            approval::server(&ground),
+            flaky::server(&ground),
+            secure::server(&ground, &provider),
+            reject::server(&ground),
+            echo.also_at("/a2a"),
+        ];
+        let mount = if settings.root == Root::Hello { "" } else { HELLO };
+        Ok(Self {
+            agents: agents.into(),
+            at_root: echo.also_at(""),
+            hello: Hello::new(base, mount),
+            provider,
+            sinks,
+            settings: Arc::new(settings),
+        })
+    }
+
+    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let path = request.uri().path();
+        if let Some(name) = path.strip_prefix(sink::PATH).map(str::to_owned) {
+            return self.beside(request, |head, body| self.sinks.answer(head, &name, body)).await;
+        }
+        if path == "/a2a" && request.method() == Method::GET {
+            return directory::document(&self.origin(&request.into_parts().0));
+        }
+        if let Some(agent) = self.agents.iter().find(|agent| is_below(path, agent.mount())) {
+            return agent.answer(request).await;
+        }
+        if path == TOKEN_PATH {
+            return self.beside(request, |head, body| self.provider.token(head, &body, &self.origin(head))).await;
+        }
+        if path == JWKS_PATH {
+            return self.provider.key_set();
+        }
+        if METADATA_PATHS.contains(&path) {
+            return Provider::metadata(&self.origin(&request.into_parts().0));
+        }
+        match self.settings.root {
+            Root::Echo if path.starts_with("/.well-known/") || path == "/health" => self.at_root.answer(request).await,
+            Root::Hello | Root::Echo => self.hello.answer(request).await,
+        }
+    }
+
+    /// Lets everything that goes on end.
+    pub(crate) async fn drain(&self) {
+        let drains = self.agents.iter().map(Server::drain);
+        futures_util::future::join_all(drains).await;
+    }
+
+    fn origin(&self, head: &Parts) -> String {
+        let public = self.settings.public_url.clone();
+        public.unwrap_or_else(|| origin::of(head, self.settings.forwarding))
+    }
+
+    async fn beside(
+        &self,
+        request: Request<Incoming>,
+        answer: impl FnOnce(&Parts, Bytes) -> Response<Body>,
+    ) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        match Limited::new(body, sink::BODY_LIMIT).collect().await {
+            Ok(body) => answer(&head, body.to_bytes()),
+            Err(_) => reply::error(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large, or broke off"),
+        }
+    }
+}
+
+/// Where `hello-world-a2a` is when it is not at `/`.
+pub(crate) const HELLO: &str = "/hello";
+
+/// The agents by their paths.
+pub(crate) const PATHS: [&str; 7] =
+    [echo::PATH, weather::PATH, travel::PATH, approval::PATH, flaky::PATH, secure::PATH, reject::PATH];
+
+fn is_below(path: &str, mount: &str) -> bool {
+    path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
