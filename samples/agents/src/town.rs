@@ -81,6 +81,10 @@ impl Town {
         if let Some(agent) = self.agents.iter().find(|agent| is_below(path, agent.mount())) {
             return agent.answer(request).await;
         }
+        // gRPC has no place for a path: whoever calls this address by it means the default agent.
+        if path.starts_with(GRPC) {
+            return self.at_root.answer(request).await;
+        }
         if path == TOKEN_PATH {
             return self.beside(request, |head, body| self.provider.token(head, &body, &self.origin(head))).await;
         }
@@ -119,6 +123,9 @@ impl Town {
         }
     }
 }
+
+/// What the paths of gRPC begin with.
+const GRPC: &str = "/lf.a2a.v1.A2AService/";
 
 /// Where `hello-world-a2a` is when it is not at `/`.
 pub(crate) const HELLO: &str = "/hello";
