@@ -8,7 +8,7 @@ use crate::registry::document::{self, Problem};
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse, Response};
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -27,10 +27,20 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Document<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        // Also what keeps a page of another site from writing: a browser asks before it sends this type.
+        let is_json = request.headers().get(CONTENT_TYPE).is_some_and(is_json);
+        if !is_json {
+            return Err(ApiError::unsupported_media_type());
+        }
         let body: Body = request.into_body();
         let bytes = to_bytes(body, LIMIT).await.map_err(|_| ApiError::too_large(LIMIT))?;
         read(&bytes)
     }
+}
+
+fn is_json(value: &HeaderValue) -> bool {
+    let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(b"application/json")
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<Document<T>, ApiError> {

@@ -236,11 +236,11 @@ async fn save(admin: &Shared, before: &CardRow, parts: Parts, sealed: Option<Vec
 /// Removes a card. Its open streams end; its name is free again.
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/cards/{name}", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)),
-    responses((status = 204), (status = 404, body = ApiError)))]
+    responses((status = 204), (status = 428, body = ApiError), (status = 404, body = ApiError)))]
 pub(super) async fn delete(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
-    Perhaps(expected): Perhaps,
+    Expected(expected): Expected,
 ) -> Result<StatusCode, ApiError> {
     admin.store.delete_card(&tenant_id(&tenant)?, &name, expected, admin.clock.now()).await?;
     admin.applied().await;

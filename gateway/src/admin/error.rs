@@ -91,7 +91,7 @@ impl ApiError {
         )
     }
 
-    /// 428: an update without `If-Match`.
+    /// 428: an update or a removal without `If-Match`.
     #[must_use]
     pub fn revision_required() -> Self {
         Self::new(
@@ -108,6 +108,16 @@ impl ApiError {
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
             "this path has other methods; see /api/openapi.json",
+        )
+    }
+
+    /// 415: a document that does not say that it is JSON.
+    #[must_use]
+    pub fn unsupported_media_type() -> Self {
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "send documents as `Content-Type: application/json`",
         )
     }
 

@@ -5,8 +5,7 @@ use super::body::Document;
 use super::error::ApiError;
 use super::extract::{Path, Query};
 use super::resource::{
-    Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
-    tenant_id,
+    Create, Expected, Listing, PageQuery, Resource, Update, check_name, existing_tenant, new_id, rfc3339, tenant_id,
 };
 use axum::Json;
 use axum::extract::State;
@@ -145,11 +144,11 @@ pub(super) async fn update(
 /// Withdraws a grant. Open streams under it end.
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/grants/{name}", tag = "grants",
     params(("tenant" = String, Path), ("name" = String, Path)),
-    responses((status = 204), (status = 404, body = ApiError)))]
+    responses((status = 204), (status = 428, body = ApiError), (status = 404, body = ApiError)))]
 pub(super) async fn delete(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
-    Perhaps(expected): Perhaps,
+    Expected(expected): Expected,
 ) -> Result<StatusCode, ApiError> {
     admin.store.delete_grant(&tenant_id(&tenant)?, &name, expected, admin.clock.now()).await?;
     admin.applied().await;

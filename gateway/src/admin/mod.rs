@@ -122,12 +122,12 @@ impl utoipa::Modify for Common {
     }
 }
 
-/// Updates need the revision that they are based on; removals may name it.
+/// Updates and removals need the revision that they are based on. Revoking a key does not: it can't wait.
 fn with_revisions(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
     for (path, item) in &mut description.paths.paths {
         let optional = path.ends_with("/credential");
         for (operation, required) in
-            [(item.put.as_mut(), !optional), (item.delete.as_mut().filter(|_| !path.contains("/keys/")), false)]
+            [(item.put.as_mut(), !optional), (item.delete.as_mut().filter(|_| !path.contains("/keys/")), true)]
         {
             let Some(operation) = operation else { continue };
             let parameter = ParameterBuilder::new()

@@ -6,8 +6,7 @@ use super::error::ApiError;
 use super::extract::{Path, Query};
 use super::history::{History, HistoryQuery, Version};
 use super::resource::{
-    Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
-    tenant_id,
+    Create, Expected, Listing, PageQuery, Resource, Update, check_name, existing_tenant, new_id, rfc3339, tenant_id,
 };
 use axum::Json;
 use axum::extract::State;
@@ -88,11 +87,11 @@ pub(super) async fn update(
 /// Removes a policy that nothing names any more.
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/policies/{name}", tag = "policies",
     params(("tenant" = String, Path), ("name" = String, Path)),
-    responses((status = 204), (status = 404, body = ApiError), (status = 422, body = ApiError)))]
+    responses((status = 204), (status = 428, body = ApiError), (status = 404, body = ApiError), (status = 422, body = ApiError)))]
 pub(super) async fn delete(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
-    Perhaps(expected): Perhaps,
+    Expected(expected): Expected,
 ) -> Result<StatusCode, ApiError> {
     let tenant = tenant_id(&tenant)?;
     let users = users(&admin, &tenant, &name).await?;

@@ -5,8 +5,7 @@ use super::body::{Document, value};
 use super::error::ApiError;
 use super::extract::{Path, Query};
 use super::resource::{
-    Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, existing_tenant, new_id, rfc3339,
-    tenant_id,
+    Create, Expected, Listing, PageQuery, Resource, Update, check_name, existing_tenant, new_id, rfc3339, tenant_id,
 };
 use axum::Json;
 use axum::extract::State;
@@ -128,11 +127,11 @@ pub(super) async fn update(
 /// Removes a principal with its keys and grants.
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/principals/{name}", tag = "principals",
     params(("tenant" = String, Path), ("name" = String, Path)),
-    responses((status = 204), (status = 404, body = ApiError)))]
+    responses((status = 204), (status = 428, body = ApiError), (status = 404, body = ApiError)))]
 pub(super) async fn delete(
     State(admin): State<Shared>,
     Path((tenant, name)): Path<(String, String)>,
-    Perhaps(expected): Perhaps,
+    Expected(expected): Expected,
 ) -> Result<StatusCode, ApiError> {
     let tenant = tenant_id(&tenant)?;
     let bound = bound_cards(&admin, &tenant, &name).await?;

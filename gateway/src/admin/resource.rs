@@ -120,7 +120,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Expected {
     }
 }
 
-/// The revision a removal is based on, if the caller cares.
+/// The revision a change of state or credential is based on, if the caller cares.
 pub(super) struct Perhaps(pub IfMatch);
 
 impl<S: Send + Sync> FromRequestParts<S> for Perhaps {

@@ -4,9 +4,7 @@ use super::Shared;
 use super::body::Document;
 use super::error::ApiError;
 use super::extract::{Path, Query};
-use super::resource::{
-    Create, Expected, Listing, PageQuery, Perhaps, Resource, Update, check_name, rfc3339, tenant_id,
-};
+use super::resource::{Create, Expected, Listing, PageQuery, Resource, Update, check_name, rfc3339, tenant_id};
 use super::signing_keys;
 use crate::registry::document::Problem;
 use axum::Json;
@@ -119,11 +117,11 @@ pub(super) async fn update(
 
 /// Removes a tenant. Its cards stop being served and its open streams end; its name is never given again.
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path)),
-    responses((status = 204), (status = 404, body = ApiError)))]
+    responses((status = 204), (status = 428, body = ApiError), (status = 404, body = ApiError)))]
 pub(super) async fn delete(
     State(admin): State<Shared>,
     Path(name): Path<String>,
-    Perhaps(expected): Perhaps,
+    Expected(expected): Expected,
 ) -> Result<StatusCode, ApiError> {
     admin.store.delete_tenant(&tenant_id(&name)?, expected, admin.clock.now()).await?;
     admin.applied().await;

@@ -139,12 +139,21 @@ impl AdminApi {
         self.send(Method::POST, path, Some(body), None).await?.ok()
     }
 
-    /// `DELETE path`.
+    /// `DELETE path`, of what is there now.
     ///
     /// # Errors
     /// As [`AdminApi::send`], and any error status.
     pub(super) async fn delete(&self, path: &str) -> anyhow::Result<()> {
-        self.send(Method::DELETE, path, None, None).await?.ok().map(|_| ())
+        let revision = self.get(path).await?["revision"].as_i64();
+        self.delete_at(path, revision).await
+    }
+
+    /// `DELETE path`, if it still has this revision.
+    ///
+    /// # Errors
+    /// As [`AdminApi::send`], and any error status.
+    pub(super) async fn delete_at(&self, path: &str, revision: Option<i64>) -> anyhow::Result<()> {
+        self.send(Method::DELETE, path, None, revision).await?.ok().map(|_| ())
     }
 
     /// Every item of a listing, page by page.

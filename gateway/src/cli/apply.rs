@@ -155,7 +155,7 @@ async fn prune_kind(
             continue;
         }
         if !dry_run {
-            let removed = api.delete(&format!("{collection}/{name}")).await;
+            let removed = api.delete_at(&format!("{collection}/{name}"), item["revision"].as_i64()).await;
             removed.with_context(|| format!("removing {kind:?} {tenant}/{name}"))?;
         }
         output::line(&line(kind, Some(tenant), name, &Effect::Removed))?;

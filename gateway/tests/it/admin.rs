@@ -93,8 +93,11 @@ impl Desk {
         self.send(Method::PUT, path, Some(&json!({"spec": spec})), Some(revision)).await
     }
 
+    /// Removes what is there now.
     pub(crate) async fn delete(&self, path: &str) -> Answer {
-        self.send(Method::DELETE, path, None, None).await
+        let now = self.get(path).await;
+        let revision = if now.status == StatusCode::OK { now.json()["revision"].as_i64() } else { Some(1) };
+        self.send(Method::DELETE, path, None, revision).await
     }
 
     /// Makes a thing that can be made.
@@ -165,6 +168,9 @@ async fn lives_and_dies(desk: &Desk, collection: &str, name: &str, spec: &Value,
     assert_eq!(updated.json()["id"], made["id"]);
     let stale = desk.put(&path, &changed, revision).await;
     assert_eq!(stale.status, StatusCode::PRECONDITION_FAILED, "{path}: {}", stale.text());
+    let blind = desk.send(Method::DELETE, &path, None, None).await;
+    assert_eq!((blind.status, &blind.json()["code"]), (StatusCode::PRECONDITION_REQUIRED, &json!("revision_required")));
+    assert_eq!(desk.get(&path).await.status, StatusCode::OK, "nothing was removed");
     let stale = desk.send(Method::DELETE, &path, None, Some(revision)).await;
     assert_eq!(stale.status, StatusCode::PRECONDITION_FAILED, "{path}");
 
@@ -381,5 +387,27 @@ async fn what_is_no_document_of_ours_is_refused_in_one_shape() {
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{revision}");
         assert_eq!(problem_paths(&answer), ["If-Match"]);
     }
+    desk.h.finish().await;
+}
+
+/// A document must say what it is; a page of another site can send only what says something else.
+#[tokio::test]
+async fn documents_of_another_type_are_not_read() {
+    let desk = Desk::acme().await;
+    let body = json!({"name": "carla", "spec": {}}).to_string().into_bytes();
+    let token = format!("Bearer {TOKEN}");
+    let path = "/api/v1/tenants/acme/principals";
+    for wrong in
+        [None, Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("application/json-seq"), Some("")]
+    {
+        let mut headers = vec![("authorization", token.as_str())];
+        headers.extend(wrong.map(|wrong| ("content-type", wrong)));
+        let answer = desk.ask(Method::POST, path, &headers, body.clone()).await;
+        let seen = (answer.status, answer.json()["code"].clone());
+        assert_eq!(seen, (StatusCode::UNSUPPORTED_MEDIA_TYPE, json!("unsupported_media_type")), "{wrong:?}");
+    }
+    assert_eq!(desk.get("/tenants/acme/principals/carla").await.status, StatusCode::NOT_FOUND);
+    let headers = [("authorization", token.as_str()), ("content-type", "Application/JSON; charset=utf-8")];
+    assert_eq!(desk.ask(Method::POST, path, &headers, body).await.status, StatusCode::CREATED);
     desk.h.finish().await;
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde_json::json;
 
 use crate::admin::{Desk, policy_spec};
@@ -174,7 +174,7 @@ async fn refusal_of_the_gateway_names_file_document_and_problems() {
     // Put right, the rest follows, the tenant's references included.
     assert_eq!(signs(&apply(&desk, &samples(), &[]).await).matches('+').count(), 1);
     assert_eq!(desk.read("/tenants/acme").await["spec"]["default_card"], "echo");
-    let delete = desk.send(Method::DELETE, "/tenants/acme/policies/code-names", None, None).await;
+    let delete = desk.delete("/tenants/acme/policies/code-names").await;
     assert_eq!(delete.status, StatusCode::UNPROCESSABLE_ENTITY, "the tenant's default policy is in use");
     desk.h.finish().await;
 }
