@@ -159,6 +159,7 @@ impl Reject {
                 LimitError::RateLimited { retry_after } => *retry_after,
                 LimitError::NoRoom | LimitError::TooManyInFlight => SOON,
             }),
+            Self::Authenticate { error: AuthenticateError::Throttled { retry_after } } => Some(*retry_after),
             Self::Authenticate { .. }
             | Self::Authorize(_)
             | Self::Decode(_)
@@ -198,6 +199,7 @@ impl Reject {
             Self::Route(RouteError::Elsewhere) => "not_found",
             Self::Authenticate { error: AuthenticateError::MissingCredential } => "missing_credential",
             Self::Authenticate { error: AuthenticateError::BadCredential } => "bad_credential",
+            Self::Authenticate { error: AuthenticateError::Throttled { .. } } => "throttled",
             Self::Authenticate { error: AuthenticateError::TwoCredentials } => "two_credentials",
             Self::Audit => "audit",
             Self::Authorize(AuthorizeError::Hidden) => "hidden",
@@ -265,6 +267,9 @@ fn authenticate_fault(error: AuthenticateError) -> Fault {
     match error {
         AuthenticateError::BadCredential | AuthenticateError::MissingCredential => {
             Fault::of(FaultKind::Unauthenticated)
+        }
+        AuthenticateError::Throttled { .. } => {
+            Fault::new(FaultKind::RateLimited, "too many requests with credentials that are not valid here")
         }
         AuthenticateError::TwoCredentials => {
             Fault::new(FaultKind::AmbiguousRequest, "send one credential: Authorization or X-API-Key, not both")

@@ -101,7 +101,8 @@ fn sum(key: &Key, count: u64) -> Sum {
     }
 }
 
-fn network(source: IpAddr) -> IpAddr {
+/// The source as it counts: an IPv6 host has all of its /64.
+pub(crate) fn network(source: IpAddr) -> IpAddr {
     match source.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(v4),
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),

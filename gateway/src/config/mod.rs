@@ -270,6 +270,8 @@ pub struct Limits {
     pub requests_in_flight: usize,
     /// Most requests in flight of one tenant.
     pub requests_in_flight_per_tenant: usize,
+    /// Credentials that prove nobody, of one source in a minute, before it is told to wait.
+    pub bad_keys_per_minute: usize,
     /// Bytes of bodies held in memory on the node.
     pub inflight_bytes: usize,
     /// Bytes of bodies held in memory for one tenant.

@@ -209,6 +209,7 @@ fn limits(raw: &raw::Limits, gather: &mut Gather) -> Limits {
             raw.requests_in_flight_per_tenant,
             1..=MANY,
         ),
+        bad_keys_per_minute: gather.count("limits.bad_keys_per_minute", raw.bad_keys_per_minute, 1..=MANY),
         inflight_bytes: node,
         inflight_bytes_per_tenant: tenant,
         ownership_wait: gather.duration("limits.ownership_wait", raw.ownership_wait.as_ref()),

@@ -101,7 +101,9 @@ pub(crate) fn whole_seconds(wait: Duration) -> u64 {
 fn challenges(realm: &str, error: AuthenticateError) -> impl Iterator<Item = HeaderValue> {
     let why = match error {
         AuthenticateError::BadCredential => ", error=\"invalid_token\"",
-        AuthenticateError::MissingCredential | AuthenticateError::TwoCredentials => "",
+        AuthenticateError::MissingCredential
+        | AuthenticateError::Throttled { .. }
+        | AuthenticateError::TwoCredentials => "",
     };
     let bearer = format!("Bearer realm=\"{realm}\"{why}");
     let api_key = format!("ApiKey realm=\"{realm}\"");

@@ -1,6 +1,7 @@
 //! What the stages share over all requests: counts, owners, the way out.
 
 use crate::config::Settings;
+use crate::pipeline::authenticate::throttle::Throttle;
 use crate::pipeline::authorize::Permit;
 use crate::pipeline::forward::Way;
 use crate::pipeline::head::Head;
@@ -16,6 +17,8 @@ use store::Store;
 pub struct Parts {
     /// What is in flight.
     pub limits: Arc<Limits>,
+    /// Who presents too many bad credentials.
+    pub throttle: Throttle,
     /// Who owns which task.
     pub owners: Arc<Owners>,
     /// The way out.
@@ -31,6 +34,7 @@ impl Parts {
         let limits = &settings.limits;
         Self {
             limits: Arc::new(Limits::new(limits)),
+            throttle: Throttle::new(limits.bad_keys_per_minute),
             owners: Arc::new(Owners::new(store, limits.ownership_wait, page_key, tasks.clone())),
             upstream,
             own_domain: own_domain(settings),

@@ -57,7 +57,8 @@ fn every_operation(card: &str) -> Vec<(OperationKind, Ask)> {
 
 async fn echo() -> (Scripted, Rig) {
     let agent = start(Behaviour::Honest).await.unwrap();
-    let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::J1)).start().await;
+    let rig =
+        Plan::echo(CardSpec::of(&agent.url(), Dialect::J1)).set("limits.bad_keys_per_minute", "100000").start().await;
     (agent, rig)
 }
 
@@ -247,4 +248,27 @@ async fn every_scheme_of_the_challenges_proves_the_principal() {
         let two = ask().header("Authorization", &format!("{scheme} {P1}")).header("X-API-Key", P1);
         assert_eq!(rig.call(two.json(SEND_BODY)).await.status, 400, "{scheme}");
     }
+}
+
+/// T-AUTH-3: guesses are slowed down, and nobody but the guesser hears of it.
+#[tokio::test]
+async fn a_source_of_many_bad_credentials_waits_and_good_ones_are_served() {
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let plan = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1));
+    let rig = plan.set("limits.bad_keys_per_minute", "3").start().await;
+    let ask = |key: &str| Ask::post("/a2a/acme/echo/message:send").v10().key(key).json(SEND_BODY);
+    for _ in 0..3 {
+        assert_eq!(rig.call(ask("guess")).await.status, 401);
+    }
+    for target in ["/a2a/acme/echo/message:send", "/a2a/none/none"] {
+        let heard = rig.call(Ask::post(target).v10().key("another guess").json(SEND_BODY)).await;
+        let wait: u64 = heard.header("retry-after").unwrap().parse().unwrap();
+        assert_eq!((heard.status, heard.headers("www-authenticate").len()), (429, 0), "{target}");
+        assert!((1..=60).contains(&wait), "{wait}");
+    }
+    assert_eq!(rig.call(ask(P1)).await.status, 200);
+    let without = rig.call(Ask::post("/a2a/acme/echo/message:send").v10().json(SEND_BODY)).await;
+    assert_eq!(without.status, 401, "who presents nothing guesses nothing");
+    assert_eq!(rig.app.metrics.refusals.with_label_values(&["throttled"]).get(), 2);
+    assert_eq!(rig.records(1).await.len(), 1);
 }

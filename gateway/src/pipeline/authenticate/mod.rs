@@ -5,11 +5,13 @@
 //! after a failed one, never says why, never lets a credential go further.
 
 mod api_key;
+pub mod throttle;
 
 use crate::clock::Micros;
 use crate::pipeline::head::Head;
 use crate::registry::{Credential, Principal, Snapshot};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Why nobody was proven.
@@ -21,6 +23,12 @@ pub enum AuthenticateError {
     /// No credential.
     #[error("the request has no credential")]
     MissingCredential,
+    /// The credential proves nobody, and this source has presented too many of those.
+    #[error("the source presented too many credentials that prove nobody")]
+    Throttled {
+        /// When the next one is heard.
+        retry_after: Duration,
+    },
     /// `Authorization` and `X-API-Key` in one request.
     #[error("the request has two credentials")]
     TwoCredentials,
