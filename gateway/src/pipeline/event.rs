@@ -7,7 +7,6 @@ use crate::pipeline::audit::Trail;
 use crate::pipeline::guard::{Findings, GuardError, Guards, StreamGuard};
 use crate::pipeline::owner::{OwnerError, Ownership};
 use a2a::{Event, Fault, TaskState, Version, Voice};
-use json::{Json, Object};
 
 /// Why an event may not pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -124,17 +123,6 @@ impl EventPath {
         if self.progress.begun || self.voice.dialect.version() != Version::V10 {
             return None;
         }
-        let (name, update) = event.payload()?;
-        if !matches!(name, "statusUpdate" | "artifactUpdate") {
-            return None;
-        }
-        let working = || Json::from([("state", TaskState::Working.name())]);
-        let mut task = Object::new();
-        task.insert("id", event.task_id()?);
-        if let Some(context) = event.context_id() {
-            task.insert("contextId", context);
-        }
-        task.insert("status", update.get("status").cloned().unwrap_or_else(working));
-        Some(Event { body: Json::from([("task", Json::Object(task))]), origin: Version::V10 })
+        event.opening_task()
     }
 }

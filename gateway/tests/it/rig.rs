@@ -5,11 +5,12 @@
 
 use crate::wire::{Ask, Heard, Live, exchange};
 use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, R3Objects, VersionMode};
+use a2a::sign::SigningKey;
 use a2a::{Dialect, OperationKind};
 use chancery::app::App;
 use chancery::registry::{
-    Card, CardLimits, CardSelector, Credential, Direction, Grant, Interface, OnBlock, Principal, Snapshot, TaskScope,
-    TenantWorld, Upstream, UpstreamCredential, Visibility,
+    Card, CardLimits, CardSelector, CardSigner, Credential, Direction, Grant, Interface, OnBlock, Principal, Snapshot,
+    TaskScope, TenantWorld, Upstream, UpstreamCredential, Visibility,
 };
 use guard::{Options, Pipeline};
 use sha2::{Digest as _, Sha256};
@@ -163,7 +164,7 @@ impl Plan {
                 cards: HashMap::new(),
                 default_card: None,
                 principals: HashMap::new(),
-                signers: Vec::new(),
+                signers: vec![Arc::new(signer(tenant))],
                 policies: HashMap::new(),
                 bad_rows: Vec::new(),
                 cancelled: CancellationToken::new(),
@@ -209,6 +210,13 @@ impl Plan {
             cancelled: CancellationToken::new(),
         }
     }
+}
+
+/// A key that is the same in every test.
+fn signer(tenant: &str) -> CardSigner {
+    let key_set = format!("https://gw.test/.well-known/a2a-jwks/{tenant}");
+    let key = SigningKey::from_seed(&[7; 32], Some(format!("{tenant}-1")), Some(key_set));
+    CardSigner { public: key.public(), signing: vec![key] }
 }
 
 fn interfaces(spec: &CardSpec) -> Vec<Interface> {

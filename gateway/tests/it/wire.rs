@@ -267,7 +267,7 @@ impl Live {
     }
 
     /// The next bytes of the body; `None` at its end.
-    async fn piece(&mut self) -> Option<Vec<u8>> {
+    pub(crate) async fn piece(&mut self) -> Option<Vec<u8>> {
         match self.framing {
             Framing::Over => None,
             Framing::Length(0) => {
