@@ -252,7 +252,10 @@ impl Trail {
 
 impl Drop for Trail {
     fn drop(&mut self) {
-        let Some(slot) = self.slot.take() else { return };
+        // A gRPC message is read before there is a slot; who is proven and vanishes in the middle is recorded all the same.
+        let late = self.proven && !self.closed;
+        let slot = self.slot.take().or_else(|| if late { self.audit.open(&self.opening).ok() } else { None });
+        let Some(slot) = slot else { return };
         self.closing.at_us = self.clock.now();
         self.closing.outcome = if std::thread::panicking() { Outcome::Abandoned } else { Outcome::CallerGone };
         self.tally();

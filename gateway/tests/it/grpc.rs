@@ -45,7 +45,7 @@ fn text_at<'a>(json: &'a Json, pointer: &str) -> &'a str {
 #[tokio::test]
 async fn every_operation_is_answered_whatever_the_agent_speaks() {
     use OperationKind as Kind;
-    for dialect in [Dialect::J1, Dialect::R1, Dialect::J3, Dialect::G1] {
+    for dialect in [Dialect::J1, Dialect::R1, Dialect::J3, Dialect::R3, Dialect::G1] {
         let (agents, rig) = echo(dialect).await;
         let sent = call(&rig, Kind::SendMessage, &says("Grüße")).send().await.unwrap();
         assert_eq!(text_at(&sent.body, "/task/artifacts/0/parts/0/text"), "Grüße", "{dialect:?}");
@@ -55,7 +55,7 @@ async fn every_operation_is_answered_whatever_the_agent_speaks() {
         assert_eq!((got.task_id(), text_at(&got.body, "/status/state")), (Some(&*id), "TASK_STATE_COMPLETED"));
         let listed = call(&rig, Kind::ListTasks, "{}").send().await;
         match (dialect, listed) {
-            (Dialect::J3, Err(fault)) => assert_eq!(fault.kind, FaultKind::UnsupportedOperation),
+            (Dialect::J3 | Dialect::R3, Err(fault)) => assert_eq!(fault.kind, FaultKind::UnsupportedOperation),
             (_, Ok(list)) => assert_eq!(text_at(&list.body, "/tasks/0/id"), id, "{dialect:?}"),
             (_, Err(fault)) => panic!("{dialect:?}: {fault:?}"),
         }
@@ -277,10 +277,64 @@ async fn a_caller_that_resets_a_unary_call_cancels_the_agents() {
     };
     tokio::select! {
         _ = open => panic!("nobody answered yet"),
-        () = asked => {}
+        asked = tokio::time::timeout(DEADLINE, asked) => asked.expect("the agent is asked"),
     }
     tokio::time::timeout(DEADLINE, agent.hung_up.cancelled()).await.expect("the agent's call is cancelled");
     assert_eq!(rig.outcome().await, "caller_gone");
+}
+
+#[tokio::test]
+async fn a_caller_that_vanishes_inside_its_message_leaves_one_record() {
+    let (agent, rig) = scripted().await;
+    let http2 = client::http2_of_pieces();
+    let (pieces, feed) = tokio::sync::mpsc::channel(1);
+    let request = http::Request::post(format!("http://{}/lf.a2a.v1.A2AService/GetTask", rig.address))
+        .header("content-type", "application/grpc")
+        .header("authorization", format!("Bearer {P1}"))
+        .body(client::Pieces(feed))
+        .unwrap();
+    let mut asked = Box::pin(http2.request(request));
+    pieces.send(bytes::Bytes::from_static(b"\0\0\0\0\x07\x0a\x04ec")).await.unwrap();
+    let read = async {
+        while rig.app.calls.limits.bytes_in_flight() == 0 {
+            let _ = futures_util::poll!(&mut asked);
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, read).await.expect("the beginning of the message is read");
+    drop((asked, pieces, http2));
+    // The reset is seen by whoever looks first: the reader of the body, or hyper, which drops the call.
+    let outcome = rig.outcome().await;
+    assert!(["caller_gone", "refused"].contains(&outcome.as_str()), "{outcome}");
+    assert_eq!(rig.app.calls.limits.bytes_in_flight(), 0);
+    assert!(agent.seen().is_empty());
+}
+
+/// T-H2-1
+#[tokio::test]
+async fn calls_that_are_reset_at_once_are_cancelled_and_leave_one_record_each() {
+    let (agent, rig) = scripted().await;
+    let first = call(&rig, OperationKind::SendStreamingMessage, &says("hi"));
+    let http2 = client::http2();
+    for _ in 0..50 {
+        let mut open = first.clone().open_on(&http2);
+        // Sent, and dropped before there is an answer.
+        let _ = futures_util::poll!(&mut open);
+        let seen = agent.seen().len();
+        let asked = async {
+            while agent.seen().len() == seen {
+                let _ = futures_util::poll!(&mut open);
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, asked).await.expect("the agent is asked");
+        drop(open);
+    }
+    let records = rig.records(50).await;
+    assert_eq!(records.len(), 50);
+    assert!(records.iter().all(|record| record.outcome == "caller_gone"), "{records:?}");
+    let limits = &rig.app.calls.limits;
+    assert_eq!((limits.open_streams(), limits.bytes_in_flight()), (0, 0));
 }
 
 #[tokio::test]

@@ -17,16 +17,39 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use json::{Json, Object};
 use std::convert::Infallible;
+use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-type Http2 = legacy::Client<legacy::connect::HttpConnector, Full<Bytes>>;
+pub(crate) type Http2 = legacy::Client<legacy::connect::HttpConnector, Full<Bytes>>;
 
-fn http2() -> Http2 {
+/// A client whose calls share a connection.
+pub(crate) fn http2() -> Http2 {
+    legacy::Client::builder(TokioExecutor::new()).http2_only(true).build_http()
+}
+
+/// A request's body as the test feeds it.
+pub(crate) struct Pieces(pub(crate) mpsc::Receiver<Bytes>);
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+/// A client of such bodies.
+pub(crate) fn http2_of_pieces() -> legacy::Client<legacy::connect::HttpConnector, Pieces> {
     legacy::Client::builder(TokioExecutor::new()).http2_only(true).build_http()
 }
 
@@ -92,11 +115,19 @@ impl Grpc {
 
     /// Sends it and gives the open answer.
     pub(crate) async fn open(self) -> Open {
+        self.open_on(&http2()).await
+    }
+
+    /// The same on a connection that others use too.
+    pub(crate) fn open_on(self, client: &Http2) -> Pin<Box<dyn Future<Output = Open> + Send>> {
+        Box::pin(self.opened(client.clone()))
+    }
+
+    async fn opened(self, client: Http2) -> Open {
         let mut request = Request::post(&self.url);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let client = http2();
         let request = request.body(Full::from(self.body)).unwrap();
         let response = timeout(DEADLINE, client.request(request)).await.expect("no head in time").unwrap();
         let (head, body) = response.into_parts();
