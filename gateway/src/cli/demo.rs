@@ -68,7 +68,7 @@ impl Demo {
             tokio::pin!(serving);
             tokio::select! {
                 _ = &mut serving => {}
-                made = self.furnish(&admin_token, &agents.hello_url, &agents.echo_url) => {
+                made = self.furnish(&admin_token, &agents) => {
                     self.tell(&made?, &admin_token)?;
                     let _ = serving.await;
                 }
@@ -120,13 +120,15 @@ impl Demo {
     }
 
     /// Registers what is missing: tenants, cards, principals, grants, keys.
-    async fn furnish(&self, admin_token: &str, hello: &str, echo: &str) -> anyhow::Result<Keys> {
+    async fn furnish(&self, admin_token: &str, agents: &sample_agents::Running) -> anyhow::Result<Keys> {
         let api = AdminApi::new(&self.admin_url(), admin_token.to_owned().into())?;
         for tenant in ["default", "partner"] {
             make(&api, "/tenants", tenant, &json!({})).await?;
         }
-        import(&api, "hello-world-a2a", hello).await?;
-        import(&api, "echo", echo).await?;
+        import(&api, "hello-world-a2a", &agents.hello_url).await?;
+        for name in sample_agents::NAMES {
+            import(&api, name, &agents.url_of(name)).await?;
+        }
         let principals = [("default", "demo-caller"), ("default", "second-caller"), ("partner", "partner-caller")];
         for (tenant, name) in principals {
             make(&api, &format!("/tenants/{tenant}/principals"), name, &json!({"kind": "agent"})).await?;

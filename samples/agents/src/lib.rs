@@ -37,3 +37,4 @@ pub use origin::Forwarding;
 pub use running::{Running, start, start_all};
 pub use session::SESSION;
 pub use settings::{PUSH_ALLOW_LIST, PushReach, Root, Settings, StartError};
+pub use town::NAMES;

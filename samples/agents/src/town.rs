@@ -130,7 +130,10 @@ const GRPC: &str = "/lf.a2a.v1.A2AService/";
 /// Where `hello-world-a2a` is when it is not at `/`.
 pub(crate) const HELLO: &str = "/hello";
 
-/// The agents by their paths.
+/// The agents below `/a2a`, by name.
+pub const NAMES: [&str; 7] = ["echo", "weather", "travel-planner", "approval", "flaky", "secure", "reject"];
+
+/// The same by their paths.
 pub(crate) const PATHS: [&str; 7] =
     [echo::PATH, weather::PATH, travel::PATH, approval::PATH, flaky::PATH, secure::PATH, reject::PATH];
 
