@@ -69,3 +69,8 @@ pub use request::BODY_LIMIT;
 pub use server::{Server, serve};
 pub use store::{Bounds, TaskStore};
 pub use turn::{OpenArtifact, Outcome, Step, TaskHandle, Turn};
+
+/// The guide's code is compiled with the crate's own examples.
+#[cfg(all(doctest, feature = "sql"))]
+#[doc = include_str!("../../../docs/guides/write-an-agent.md")]
+struct Guide;
