@@ -9,7 +9,7 @@
 //! | `identity` | the identity provider that `secure` trusts |
 //! | [`sink`] | webhooks that show what they were sent |
 //! | `session`, `origin` | whose tasks a request sees; what its sender calls this place |
-//! | `settings`, `town`, `running` | how they run: [`Settings`], who answers which path, [`start`] |
+//! | `settings`, `site`, `running` | how they run: [`Settings`], who answers which path, [`start`] |
 //! | [`hostile`] | agents that misbehave on purpose, and the scripted one that records raw requests |
 
 pub mod approval;
@@ -28,7 +28,7 @@ pub mod secure;
 mod session;
 mod settings;
 pub mod sink;
-mod town;
+mod site;
 pub mod travel;
 pub mod weather;
 
@@ -37,4 +37,4 @@ pub use origin::Forwarding;
 pub use running::{Running, start, start_all};
 pub use session::SESSION;
 pub use settings::{PUSH_ALLOW_LIST, PushReach, Root, Settings, StartError};
-pub use town::NAMES;
+pub use site::NAMES;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::echo;
 use crate::settings::{Root, Settings, StartError};
 use crate::sink::Sinks;
-use crate::town::{HELLO, Town};
+use crate::site::{HELLO, Site};
 
 /// The sample agents while they run. Dropping it ends them at once; [`shutdown`](Self::shutdown) lets them finish.
 #[derive(Debug)]
@@ -57,9 +57,9 @@ pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
     let base = settings.public_url.clone().unwrap_or_else(|| reachable(address));
     let (stop, sinks) = (CancellationToken::new(), Sinks::new());
     let hello = if settings.root == Root::Hello { base.clone() } else { format!("{base}{HELLO}") };
-    let town = Town::build(settings, &hello, Arc::clone(&sinks)).await?;
+    let site = Site::build(settings, &hello, Arc::clone(&sinks)).await?;
     let mut server = JoinSet::new();
-    server.spawn(serve(listener, stop.clone(), town));
+    server.spawn(serve(listener, stop.clone(), site));
     Ok(Running {
         address,
         echo_url: format!("{base}{}", echo::PATH),
@@ -85,11 +85,11 @@ impl Running {
     }
 }
 
-async fn serve(listener: TcpListener, stop: CancellationToken, town: Town) {
-    let draining = town.clone();
+async fn serve(listener: TcpListener, stop: CancellationToken, site: Site) {
+    let draining = site.clone();
     let answer = move |request: http::Request<hyper::body::Incoming>| {
-        let town = town.clone();
-        async move { town.answer(request).await }
+        let site = site.clone();
+        async move { site.answer(request).await }
     };
     tokio::join!(listen(listener, stop.clone(), answer), async {
         stop.cancelled().await;

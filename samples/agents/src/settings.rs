@@ -13,7 +13,7 @@ use egress::{AllowEntry, Plaintext, Rules};
 
 use crate::origin::Forwarding;
 use crate::sink::{self, Sinks};
-use crate::town::PATHS;
+use crate::site::PATHS;
 use crate::{origin, session};
 
 /// Who answers at `/`, where only one card can be.

@@ -181,3 +181,39 @@ async fn the_mirror_shows_what_it_heard() {
     assert!(heard.contains("x-brutor-tenant-id: acme\r\n") && heard.ends_with(SEND), "{heard}");
     assert_eq!(parse(SEND), agent.requests()[0].json());
 }
+
+#[tokio::test]
+async fn garbage_is_no_http_at_all() {
+    let agent = hostile::start(Behaviour::Garbage).await.unwrap();
+    let (said, ended) =
+        raw(&agent, &format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{SEND}", SEND.len())).await;
+    assert!(ended.is_ok() && !said.is_empty() && !said.starts_with("HTTP/"), "{said:?}");
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    assert!(client.post(agent.url()).body(SEND).send().await.is_err());
+}
+
+#[tokio::test]
+async fn a_slow_agent_says_the_honest_answer_in_drops() {
+    let agent = hostile::start(Behaviour::Slow { pause: Duration::from_millis(1) }).await.unwrap();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let mut response = client.post(agent.url()).body(SEND).send().await.unwrap();
+    let (mut text, mut pieces) = (String::new(), 0);
+    while let Some(piece) = response.chunk().await.unwrap() {
+        text += std::str::from_utf8(&piece).unwrap();
+        pieces += 1;
+    }
+    assert!(pieces > 3, "{pieces} pieces");
+    assert_eq!(text_at(&parse(&text), "/result/task/status/state"), "TASK_STATE_COMPLETED");
+}
+
+#[tokio::test]
+async fn a_rug_pulled_card_changes_after_it_was_believed() {
+    let behaviour = Behaviour::RugPulledCard { fetches: 2, url: "http://elsewhere.example".to_owned() };
+    let agent = hostile::start(behaviour).await.unwrap();
+    let card = format!("{}/.well-known/agent-card.json", agent.url());
+    let (first, second, third) = (get(&card).await, get(&card).await, get(&card).await);
+    assert_eq!(first.json(), second.json());
+    assert_ne!(first.json(), third.json());
+    assert!(third.text.contains("http://elsewhere.example") && !third.text.contains(&agent.url()), "{}", third.text);
+    assert_eq!(post(&agent.url(), SEND).await.text_at("/result/task/status/state"), "TASK_STATE_COMPLETED");
+}

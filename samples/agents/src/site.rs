@@ -19,7 +19,7 @@ use crate::{approval, directory, echo, flaky, origin, reject, reply, secure, tra
 
 /// Everything that answers at one address. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Town {
+pub(crate) struct Site {
     /// By their paths; `/a2a/echo` before `/a2a`, which leads to it as well.
     agents: Arc<[Server]>,
     /// The default agent as it answers at `/`.
@@ -33,7 +33,7 @@ pub(crate) struct Town {
 /// How long a database keeps a task that rests.
 const KEPT: Duration = Duration::from_hours(24 * 7);
 
-impl Town {
+impl Site {
     pub(crate) async fn build(settings: Settings, base: &str, sinks: Arc<Sinks>) -> Result<Self, StartError> {
         let provider = Arc::new(Provider::default());
         let ground = Ground::new(&settings, &sinks)?;
