@@ -66,13 +66,15 @@ struct Canceled;
 impl Trip {
     fn of(turn: &Turn) -> Self {
         let text = turn.text();
-        let lower = text.to_lowercase();
+        // Of ASCII alone, so that places in both texts are the same.
+        let lower = text.to_ascii_lowercase();
         let place = lower.rfind(" to ").and_then(|at| text.get(at + 4..)).unwrap_or_default();
         let place = place.trim().trim_end_matches(['.', '!', '?']);
         let words: Vec<&str> = lower.split_whitespace().collect();
         let number = words.windows(2).find(|pair| pair.last().is_some_and(|word| word.starts_with("day")));
         let number = number.and_then(|pair| pair.first()?.parse().ok());
-        let days = number.unwrap_or(if lower.contains("weekend") { 2 } else { 3 });
+        let usual = if lower.contains("weekend") { 2 } else { 3 };
+        let days: usize = number.unwrap_or(usual);
         let pace = turn.metadata("stepDelayMs").and_then(Json::as_number).and_then(json::Number::as_i64);
         let pace = pace.unwrap_or(DEFAULT_PACE_MS).clamp(0, PACE_LIMIT_MS);
         Self {

@@ -41,7 +41,8 @@ fn city(turn: &Turn) -> String {
     }
     let text = turn.text();
     let text = text.trim().trim_end_matches(['?', '!', '.']);
-    let lower = text.to_lowercase();
+    // Of ASCII alone, so that places in both texts are the same.
+    let lower = text.to_ascii_lowercase();
     let behind = [" in ", " for "].iter().find_map(|word| lower.rfind(word).map(|at| at + word.len()));
     let named = behind.and_then(|at| text.get(at..)).unwrap_or(text).trim();
     if named.is_empty() || named.chars().count() > LONGEST_NAME { DEFAULT_CITY.to_owned() } else { named.to_owned() }

@@ -79,11 +79,17 @@ impl Default for PushSettings {
 /// Destinations inside this process, which no connection is made for.
 #[derive(Clone)]
 pub struct Local {
-    /// Whether a URL is such a destination, seen from the request that registers it; gives its name.
-    pub claims: Arc<dyn Fn(&Parts, &str) -> Option<String> + Send + Sync>,
-    /// Takes a notification for a name.
-    pub deliver: Arc<dyn Fn(&str, HeaderMap, Bytes) + Send + Sync>,
+    /// Whether a URL is such a destination.
+    pub claims: Claims,
+    /// Takes a notification.
+    pub deliver: Deliver,
 }
+
+/// The name of the destination that a URL means, seen from the request that registers it.
+pub type Claims = Arc<dyn Fn(&Parts, &str) -> Option<String> + Send + Sync>;
+
+/// Takes headers and body of a notification for the destination of this name.
+pub type Deliver = Arc<dyn Fn(&str, HeaderMap, Bytes) + Send + Sync>;
 
 impl fmt::Debug for Local {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

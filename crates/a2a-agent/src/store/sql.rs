@@ -224,11 +224,14 @@ fn text(tree: &Json) -> String {
 
 fn unavailable(error: sqlx::Error) -> StoreError {
     // The kind only: texts may hold data.
-    let kind = match error {
-        sqlx::Error::PoolTimedOut => "no free connection",
-        sqlx::Error::Io(_) => "the connection broke",
-        sqlx::Error::Database(_) => "the database refused",
-        _ => "the driver failed",
+    let kind = if matches!(error, sqlx::Error::PoolTimedOut) {
+        "no free connection"
+    } else if matches!(error, sqlx::Error::Io(_)) {
+        "the connection broke"
+    } else if matches!(error, sqlx::Error::Database(_)) {
+        "the database refused"
+    } else {
+        "the driver failed"
     };
     tracing::error!(kind, "the task store cannot be used");
     StoreError::Unavailable

@@ -33,14 +33,14 @@ impl Hook {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, mut server) = (listener.local_addr().unwrap(), JoinSet::new());
         let (tell, arrivals) = mpsc::channel(64);
-        let answers = Arc::new(std::sync::Mutex::new(answers.to_vec().into_iter()));
+        let answers = Arc::new(std::sync::Mutex::new(std::collections::VecDeque::from(answers.to_vec())));
         let answer = move |request: Request<hyper::body::Incoming>| {
             let (tell, answers) = (tell.clone(), Arc::clone(&answers));
             async move {
                 let (head, body) = request.into_parts();
                 let body = body.collect().await.unwrap().to_bytes();
                 tell.send((head.headers, json::read(&body, &Limits::default()).unwrap())).await.unwrap();
-                let (status, location) = answers.lock().unwrap().next().unwrap_or((204, ""));
+                let (status, location) = answers.lock().unwrap().pop_front().unwrap_or((204, ""));
                 let mut response = Response::new(Full::new(Bytes::new()).boxed_unsync());
                 *response.status_mut() = StatusCode::from_u16(status).unwrap();
                 response.headers_mut().insert("location", location.parse().unwrap());

@@ -15,10 +15,15 @@ use crate::{agent, hi, request, state, whole};
 
 const DAY: Duration = Duration::from_hours(24);
 
+#[expect(clippy::disallowed_methods, reason = "the tests' own setting")]
+fn postgres() -> Option<String> {
+    std::env::var("TEST_POSTGRES_URL").ok()
+}
+
 /// The databases there are: SQLite always, PostgreSQL where `TEST_POSTGRES_URL` names a server.
 async fn stores(agent: &str) -> Vec<SqlStore> {
     let mut stores = vec![SqlStore::open("sqlite::memory:", agent, DAY).await.unwrap()];
-    if let Ok(url) = std::env::var("TEST_POSTGRES_URL") {
+    if let Some(url) = postgres() {
         let agent = format!("{agent}-{}", ulid::Ulid::generate());
         stores.push(SqlStore::open(&url, &agent, DAY).await.unwrap());
     }
