@@ -2,6 +2,8 @@
 
 use crate::proto;
 use crate::tongue::{Answer, Asked, shown, sorted};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{Request, Response};
@@ -118,7 +120,7 @@ fn reply(plan: &Plan, request: &RawRequest) -> Reply {
             reply.end()
         }
         Answer::Raw(reply) => reply.clone(),
-        Answer::Grpc(_) => Reply::whole(500, "text/plain", "not over HTTP/1.1"),
+        Answer::Grpc(_) | Answer::GrpcFault(..) => Reply::whole(500, "text/plain", "not over HTTP/1.1"),
     }
 }
 
@@ -193,7 +195,11 @@ fn asked_over_grpc(head: &http::request::Parts, body: &[u8]) -> Asked {
 }
 
 fn answered(plan: Plan) -> Response<UnsyncBoxBody<Bytes, Infallible>> {
-    let Answer::Grpc(messages) = plan.answer else { panic!("not in gRPC: {:?}", plan.answer) };
+    let (messages, status) = match plan.answer {
+        Answer::Grpc(messages) => (messages, status(0, "", &[])),
+        Answer::GrpcFault(messages, code, text, details) => (messages, status(code, text, &details)),
+        other @ (Answer::Json(..) | Answer::Events(_) | Answer::Raw(_)) => panic!("not over gRPC: {other:?}"),
+    };
     let latches = plan.latches;
     let parts = futures_util::stream::iter(messages.into_iter().enumerate()).then(move |(place, message)| {
         let latch = latches.get(place).cloned();
@@ -204,9 +210,17 @@ fn answered(plan: Plan) -> Response<UnsyncBoxBody<Bytes, Infallible>> {
             Ok(Frame::data(Bytes::from(proto::framed(&message))))
         }
     });
-    let status = http::HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())]);
     let frames = parts.chain(futures_util::stream::once(async { Ok(Frame::trailers(status)) }));
     let mut response = Response::new(StreamBody::new(frames.boxed()).boxed_unsync());
     response.headers_mut().insert("content-type", "application/grpc".parse().unwrap());
     response
+}
+
+fn status(code: u8, text: &str, details: &[u8]) -> http::HeaderMap {
+    let mut status = http::HeaderMap::from_iter([("grpc-status".parse().unwrap(), u16::from(code).into())]);
+    if code != 0 {
+        status.insert("grpc-message", text.parse().unwrap());
+        status.insert("grpc-status-details-bin", STANDARD_NO_PAD.encode(details).parse().unwrap());
+    }
+    status
 }

@@ -3,7 +3,8 @@
 use crate::TONGUES;
 use crate::page;
 use crate::proto;
-use crate::tongue::{NO_METHOD, NO_PUSH, Op, Refusal, Told, Tongue, UNSUPPORTED, shown, sorted};
+use crate::refusals::{NO_METHOD, NO_PUSH, UNSUPPORTED};
+use crate::tongue::{Op, Refusal, Told, Tongue, shown, sorted};
 use crate::world::{World, pairs};
 use a2a::{Dialect, Version};
 use json::Json;
@@ -77,6 +78,7 @@ async fn cell(world: &World, caller: Tongue, agent: Tongue, op: Op) -> Result<Ce
         None => {
             let told = if op == Op::GetExtendedCard { signatures_counted(told, raw) } else { told };
             same("told", &told, &(caller.gets)(op, agent.card))?;
+            same("calls of the agent", &asked.len(), &(if op == Op::GetExtendedCard { 2 } else { 1 }))?;
             let first = asked.into_iter().next().ok_or("the agent was not asked")?;
             same("asked of the agent", &first, &(agent.asked)(op))?;
             Ok(Cell::Works)

@@ -228,12 +228,15 @@ fn gets(op: Op, card: &str) -> Told {
 }
 
 fn refused(_: Op, no: &Refusal) -> Told {
-    let Refusal { grpc, text: words, reason, .. } = no;
-    let info = [text(1, reason), text(2, "a2a-protocol.org")];
-    let any = msg(3, &[text(1, "type.googleapis.com/google.rpc.ErrorInfo"), msg(2, &info)]);
-    let details = [int(1, u64::from(*grpc)), text(2, words), any].concat();
-    let end = vec![grpc.to_string(), (*words).to_owned(), proto::shown(&details)];
+    let end = vec![no.grpc.to_string(), no.text.to_owned(), proto::shown(&details(no))];
     Told { status: 200, media: "application/grpc".to_owned(), parts: Vec::new(), end }
+}
+
+/// The `google.rpc.Status` of a refusal.
+pub(crate) fn details(no: &Refusal) -> Vec<u8> {
+    let info = [text(1, no.reason), text(2, "a2a-protocol.org")];
+    let any = msg(3, &[text(1, "type.googleapis.com/google.rpc.ErrorInfo"), msg(2, &info)]);
+    [int(1, u64::from(no.grpc)), text(2, no.text), any].concat()
 }
 
 fn asked(op: Op) -> Asked {

@@ -41,7 +41,7 @@ fn gets(op: Op, card: &str) -> Told {
 }
 
 fn refused(_: Op, no: &Refusal) -> Told {
-    let Refusal { code, reason, text, .. } = no;
+    let Refusal { code, rpc, reason, text, .. } = no;
     // A method that nobody knows has no details (protocol 3.1).
     let details = if *code == -32601 {
         String::new()
@@ -51,7 +51,7 @@ fn refused(_: Op, no: &Refusal) -> Told {
         )
     };
     let body = format!(r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":{code},"message":"{text}"{details}}}}}"#);
-    Told::json(200, "application/json", &body)
+    Told::json(*rpc, "application/json", &body)
 }
 
 fn asked(op: Op) -> Asked {

@@ -42,10 +42,10 @@ fn gets(op: Op, card: &str) -> Told {
 }
 
 fn refused(op: Op, no: &Refusal) -> Told {
-    let Refusal { code, text, .. } = no;
+    let Refusal { code, rpc, text, .. } = no;
     let body = format!(r#"{{"jsonrpc":"2.0","id":"seven","error":{{"code":{code},"message":"{text}"}}}}"#);
     // Clients of 0.3 lose a JSON error where they asked for a stream (protocol 3.3).
-    if op.is_streaming() { Told::events([body]) } else { Told::json(200, "application/json", &body) }
+    if op.is_streaming() { Told::events([body]) } else { Told::json(*rpc, "application/json", &body) }
 }
 
 fn asked(op: Op) -> Asked {

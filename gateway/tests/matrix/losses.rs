@@ -9,7 +9,7 @@ use crate::path_rpc::PATH_RPC;
 use crate::proto::{self, int, msg, text};
 use crate::r1::R1;
 use crate::r3::R3;
-use crate::tongue::{Op, Tongue, bare, sorted};
+use crate::tongue::{Answer, Op, Tongue, bare, sorted};
 use crate::world::World;
 
 /// One loss.
@@ -23,8 +23,10 @@ pub(crate) struct Loss {
 
 /// A call or an answer that shows it.
 enum Proof {
-    /// What a caller sends, and what reaches the agent.
-    Sent(Tongue, Tongue, Vec<u8>, Vec<u8>),
+    /// What a caller asks for an operation with, and what reaches the agent.
+    Sent(Op, Tongue, Tongue, Vec<u8>, Vec<u8>),
+    /// An agent's error document, and the one that reaches the caller.
+    Failed(Tongue, Tongue, &'static str, &'static str),
     /// What an agent answers to an operation, and what reaches the caller.
     Answered(Op, Tongue, Tongue, Vec<u8>, Vec<u8>),
     /// The matrix has it in every call.
@@ -49,10 +51,15 @@ async fn every_loss_is_what_the_page_says() {
 async fn prove(world: &World, proof: &Proof) -> Result<(), String> {
     match proof {
         Proof::Matrix => Ok(()),
-        Proof::Sent(caller, agent, said, wanted) => {
+        Proof::Failed(agent, caller, said, wanted) => {
+            let answer = Answer::Json(200, said.as_bytes().to_vec());
+            let told = world.answered(*caller, *agent, Op::SendMessage, answer).await;
+            same(*caller, &told.parts.concat(), wanted.as_bytes())
+        }
+        Proof::Sent(op, caller, agent, said, wanted) => {
             let stub = world.agent(*agent);
-            stub.plan(agent.answer(Op::SendMessage), &[]);
-            let told = world.ask(&(caller.sends)(Op::SendMessage, agent.card, said)).await;
+            stub.plan(agent.answer(*op), &[]);
+            let told = world.ask(&(caller.sends)(*op, agent.card, said)).await;
             let asked = stub.asked().pop().ok_or_else(|| format!("not asked: {told:?}"))?;
             same(*agent, &bare(&asked.body), wanted)
         }
@@ -65,12 +72,20 @@ async fn prove(world: &World, proof: &Proof) -> Result<(), String> {
 }
 
 fn same(tongue: Tongue, is: &str, should: &[u8]) -> Result<(), String> {
-    let should = if tongue == G1 { proto::shown(should) } else { sorted(&String::from_utf8_lossy(should)) };
+    let should = match tongue == G1 {
+        true => proto::shown(should),
+        false if should.is_empty() => String::new(),
+        false => sorted(&String::from_utf8_lossy(should)),
+    };
     if is == should { Ok(()) } else { Err(format!("\n    is     {is}\n    should {should}")) }
 }
 
 fn sent(from: Tongue, to: Tongue, said: impl Into<Vec<u8>>, wanted: impl Into<Vec<u8>>) -> Proof {
-    Proof::Sent(from, to, said.into(), wanted.into())
+    asked(Op::SendMessage, from, to, said, wanted)
+}
+
+fn asked(op: Op, from: Tongue, to: Tongue, said: impl Into<Vec<u8>>, wanted: impl Into<Vec<u8>>) -> Proof {
+    Proof::Sent(op, from, to, said.into(), wanted.into())
 }
 
 fn answered(from: Tongue, to: Tongue, said: impl Into<Vec<u8>>, wanted: impl Into<Vec<u8>>) -> Proof {
@@ -118,6 +133,7 @@ pub(crate) fn losses() -> Vec<Loss> {
     between_generations(&mut loss);
     parts(&mut loss);
     old_habits(&mut loss);
+    errors(&mut loss);
     over_http(&mut loss);
     grpc::losses(&mut loss);
     all
@@ -296,6 +312,53 @@ fn old_habits(loss: Add<'_>) {
             told(J3, J1, update, opening),
             told(J3, R1, update, opening),
             told(J3, G1, update, msg(1, &[text(1, "t1"), text(2, "c1"), msg(3, &[int(1, 2)])])),
+        ],
+    );
+}
+
+fn errors(loss: Add<'_>) {
+    const NEW: &str = r#"{"jsonrpc":"2.0","id":"$ID","error":{"code":-32001,"message":"no","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"about":"x"}},{"@type":"type.googleapis.com/google.rpc.Help","links":[]}]}}"#;
+    const OLD: &str = r#"{"jsonrpc":"2.0","id":"$ID","error":{"code":-32001,"message":"no","data":{"free":[1,null]}}}"#;
+    loss(
+        "1.0",
+        "0.3",
+        "details of an error beside the reason",
+        "dropped; the reason's facts become `data`",
+        vec![Proof::Failed(
+            J1,
+            J3,
+            NEW,
+            r#"{"jsonrpc":"2.0","id":"seven","error":{"code":-32001,"message":"no","data":{"about":"x"}}}"#,
+        )],
+    );
+    loss(
+        "0.3",
+        "1.0",
+        "free-form `data` of an error",
+        "dropped; between callers and agents of 0.3 it is kept",
+        vec![
+            Proof::Failed(
+                J3,
+                J1,
+                OLD,
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32001,"message":"no","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]}}"#,
+            ),
+            Proof::Failed(
+                J3,
+                J3,
+                OLD,
+                r#"{"jsonrpc":"2.0","id":"seven","error":{"code":-32001,"message":"no","data":{"free":[1,null]}}}"#,
+            ),
+        ],
+    );
+    loss(
+        "any",
+        "`R3` callers",
+        "`data` and details of an error",
+        "dropped: code, name and text are told",
+        vec![
+            Proof::Failed(J1, R3, NEW, r#"{"code":-32001,"type":"TaskNotFoundError","message":"no"}"#),
+            Proof::Failed(J3, R3, OLD, r#"{"code":-32001,"type":"TaskNotFoundError","message":"no"}"#),
         ],
     );
 }

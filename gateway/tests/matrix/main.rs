@@ -7,6 +7,8 @@
 //! | `v10`, `v03`, `proto` | the objects that bindings share |
 //! | `caller`, `agent`, `world` | sockets on both sides, and the gateway between them |
 //! | `cells` | the matrix itself; `page` puts it into `docs/dialects.md` |
+//! | `refusals` | what callers are refused with |
+//! | `shapes`, `errors` | messages, states and errors of agents, each in every caller's words |
 //! | `losses`, `exact`, `gated` | what translation drops, what relays keep, that no event is held back |
 //! | `cases` | faults from the field in every caller's words |
 //!
@@ -21,7 +23,9 @@
 
 mod agent;
 mod caller;
+mod cases;
 mod cells;
+mod errors;
 mod exact;
 mod g1;
 mod gated;
@@ -33,6 +37,8 @@ mod path_rpc;
 mod proto;
 mod r1;
 mod r3;
+mod refusals;
+mod shapes;
 mod tongue;
 mod v03;
 mod v10;

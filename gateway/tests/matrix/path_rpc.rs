@@ -80,11 +80,11 @@ fn gets(op: Op, card: &str) -> Told {
 }
 
 fn refused(op: Op, no: &Refusal) -> Told {
-    let Refusal { code, text, http: (status, _), .. } = no;
+    let Refusal { code, rpc, text, http: (status, _), .. } = no;
     let body = format!(r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":{code},"message":"{text}"}}}}"#, id(op));
     match op {
         Op::SendStreamingMessage | Op::SubscribeToTask => Told::events([body]),
-        Op::SendMessage => Told::json(200, "application/json", &body),
+        Op::SendMessage => Told::json(*rpc, "application/json", &body),
         Op::GetTask
         | Op::ListTasks
         | Op::CancelTask

@@ -167,8 +167,9 @@ impl Told {
 /// A refusal as the table of errors has it (A2A 1.0 §5.4).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refusal {
-    /// JSON-RPC.
+    /// JSON-RPC: code and HTTP status.
     pub(crate) code: i64,
+    pub(crate) rpc: u16,
     /// HTTP+JSON: status and `google.rpc` name.
     pub(crate) http: (u16, &'static str),
     /// gRPC.
@@ -178,42 +179,6 @@ pub(crate) struct Refusal {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
 }
-
-pub(crate) const UNSUPPORTED: Refusal = Refusal {
-    code: -32004,
-    http: (400, "FAILED_PRECONDITION"),
-    grpc: 9,
-    reason: "UNSUPPORTED_OPERATION",
-    name: "UnsupportedOperationError",
-    text: "this operation is not supported",
-};
-
-pub(crate) const NO_PUSH: Refusal = Refusal {
-    code: -32003,
-    http: (400, "FAILED_PRECONDITION"),
-    grpc: 9,
-    reason: "PUSH_NOTIFICATION_NOT_SUPPORTED",
-    name: "PushNotificationNotSupportedError",
-    text: "push notifications are not supported",
-};
-
-pub(crate) const NO_METHOD: Refusal = Refusal {
-    code: -32601,
-    http: (404, "NOT_FOUND"),
-    grpc: 5,
-    reason: "METHOD_NOT_FOUND",
-    name: "MethodNotFoundError",
-    text: "no such method",
-};
-
-pub(crate) const NO_TASK: Refusal = Refusal {
-    code: -32001,
-    http: (404, "NOT_FOUND"),
-    grpc: 5,
-    reason: "TASK_NOT_FOUND",
-    name: "TaskNotFoundError",
-    text: "task not found",
-};
 
 /// What an agent is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,6 +212,8 @@ pub(crate) enum Answer {
     Events(Vec<Vec<u8>>),
     /// Messages of gRPC and status 0.
     Grpc(Vec<Vec<u8>>),
+    /// Messages of gRPC, then a status: its code, its text and its details.
+    GrpcFault(Vec<Vec<u8>>, u8, &'static str, Vec<u8>),
     /// Bytes, pauses and endings over HTTP/1.1.
     Raw(sample_agents::hostile::Reply),
 }

@@ -1,0 +1,87 @@
+//! What the matrix's own calls do not have: a message for an answer, every state of a task.
+
+use crate::TONGUES;
+use crate::g1::G1;
+use crate::path_rpc::PATH_RPC;
+use crate::proto::{self, int, msg, text};
+use crate::tongue::{Op, Tongue, bare, sorted};
+use crate::world::World;
+use a2a::Dialect;
+
+/// A message as the result of a send, and as the one event of a stream.
+fn message(tongue: Tongue) -> Vec<u8> {
+    match tongue.dialect {
+        Dialect::J1 | Dialect::R1 => {
+            br#"{"message":{"messageId":"m9","contextId":"c1","role":"ROLE_AGENT","parts":[{"text":"hello"}],"metadata":{"a":1}}}"#.to_vec()
+        }
+        Dialect::J3 | Dialect::PathRpc => {
+            br#"{"kind":"message","messageId":"m9","contextId":"c1","role":"agent","parts":[{"kind":"text","text":"hello"}],"metadata":{"a":1}}"#.to_vec()
+        }
+        Dialect::R3 => {
+            br#"{"message":{"messageId":"m9","contextId":"c1","role":"ROLE_AGENT","content":[{"text":"hello"}],"metadata":{"a":1}}}"#.to_vec()
+        }
+        Dialect::G1 => msg(2, &[
+            text(1, "m9"),
+            text(2, "c1"),
+            int(4, 2),
+            msg(5, &[text(1, "hello")]),
+            proto::structure(6, &[("a", proto::V::Num(1.0))]),
+        ]),
+    }
+}
+
+fn shown(tongue: Tongue, document: &[u8]) -> String {
+    if tongue == G1 { proto::shown(document) } else { sorted(&String::from_utf8_lossy(document)) }
+}
+
+#[tokio::test]
+async fn a_lone_message_is_told_as_one_between_all_dialects() {
+    let world = World::start().await;
+    world.make_task().await;
+    for agent in TONGUES {
+        for caller in TONGUES {
+            for op in [Op::SendMessage, Op::SendStreamingMessage] {
+                let told = world.answered(caller, agent, op, agent.answer_of(op, &[message(agent)])).await;
+                let parts: Vec<String> = told.parts.iter().map(|part| bare(part)).collect();
+                assert_eq!(parts, [shown(caller, &message(caller))], "{agent:?} → {caller:?} {}: {told:?}", op.name());
+            }
+        }
+    }
+}
+
+/// Every state: 1.0, 0.3's JSON schema, 0.3's proto, the number.
+const STATES: [(&str, &str, &str, u64); 8] = [
+    ("TASK_STATE_SUBMITTED", "submitted", "TASK_STATE_SUBMITTED", 1),
+    ("TASK_STATE_WORKING", "working", "TASK_STATE_WORKING", 2),
+    ("TASK_STATE_COMPLETED", "completed", "TASK_STATE_COMPLETED", 3),
+    ("TASK_STATE_FAILED", "failed", "TASK_STATE_FAILED", 4),
+    ("TASK_STATE_CANCELED", "canceled", "TASK_STATE_CANCELLED", 5),
+    ("TASK_STATE_INPUT_REQUIRED", "input-required", "TASK_STATE_INPUT_REQUIRED", 6),
+    ("TASK_STATE_REJECTED", "rejected", "TASK_STATE_REJECTED", 7),
+    ("TASK_STATE_AUTH_REQUIRED", "auth-required", "TASK_STATE_AUTH_REQUIRED", 8),
+];
+
+fn task(tongue: Tongue, (new, old, proto_name, number): (&str, &str, &str, u64)) -> Vec<u8> {
+    let json = |kind: &str, state: &str| {
+        format!(r#"{{{kind}"id":"t1","contextId":"c1","status":{{"state":"{state}"}}}}"#).into_bytes()
+    };
+    match tongue.dialect {
+        Dialect::J1 | Dialect::R1 => json("", new),
+        Dialect::J3 | Dialect::PathRpc => json(r#""kind":"task","#, old),
+        Dialect::R3 => json("", proto_name),
+        Dialect::G1 => [text(1, "t1"), text(2, "c1"), msg(3, &[int(1, number)])].concat(),
+    }
+}
+
+#[tokio::test]
+async fn every_state_is_told_by_its_name_between_all_dialects() {
+    let world = World::start().await;
+    world.make_task().await;
+    for agent in TONGUES.into_iter().filter(|agent| *agent != PATH_RPC) {
+        for (caller, state) in TONGUES.into_iter().flat_map(|caller| STATES.map(|state| (caller, state))) {
+            let answer = agent.answer_of(Op::GetTask, &[task(agent, state)]);
+            let told = world.answered(caller, agent, Op::GetTask, answer).await;
+            assert_eq!(bare(&told.parts[0]), shown(caller, &task(caller, state)), "{agent:?} → {caller:?}: {told:?}");
+        }
+    }
+}
