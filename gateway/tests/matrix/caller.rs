@@ -29,7 +29,7 @@ pub(crate) struct Hearing {
 
 enum From {
     Http1(Box<Live>),
-    Http2(Incoming, #[expect(dead_code, reason = "it keeps the connection")] Http2),
+    Http2(Box<Incoming>, #[expect(dead_code, reason = "it keeps the connection")] Box<Http2>),
 }
 
 impl Hearing {
@@ -66,7 +66,7 @@ impl Hearing {
         Self {
             status: head.status.as_u16(),
             headers: head.headers,
-            from: From::Http2(body, client),
+            from: From::Http2(Box::new(body), Box::new(client)),
             buffer: Vec::new(),
             trailers: HeaderMap::new(),
         }

@@ -1,5 +1,6 @@
 //! Everything that translation changes: what it is, what becomes of it, and a call or an answer that proves it.
 
+mod errors;
 mod grpc;
 
 use crate::g1::G1;
@@ -133,9 +134,10 @@ pub(crate) fn losses() -> Vec<Loss> {
     between_generations(&mut loss);
     parts(&mut loss);
     old_habits(&mut loss);
-    errors(&mut loss);
+    errors::losses(&mut loss);
     over_http(&mut loss);
     grpc::losses(&mut loss);
+    grpc::defaults(&mut loss);
     all
 }
 
@@ -316,53 +318,6 @@ fn old_habits(loss: Add<'_>) {
     );
 }
 
-fn errors(loss: Add<'_>) {
-    const NEW: &str = r#"{"jsonrpc":"2.0","id":"$ID","error":{"code":-32001,"message":"no","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"about":"x"}},{"@type":"type.googleapis.com/google.rpc.Help","links":[]}]}}"#;
-    const OLD: &str = r#"{"jsonrpc":"2.0","id":"$ID","error":{"code":-32001,"message":"no","data":{"free":[1,null]}}}"#;
-    loss(
-        "1.0",
-        "0.3",
-        "details of an error beside the reason",
-        "dropped; the reason's facts become `data`",
-        vec![Proof::Failed(
-            J1,
-            J3,
-            NEW,
-            r#"{"jsonrpc":"2.0","id":"seven","error":{"code":-32001,"message":"no","data":{"about":"x"}}}"#,
-        )],
-    );
-    loss(
-        "0.3",
-        "1.0",
-        "free-form `data` of an error",
-        "dropped; between callers and agents of 0.3 it is kept",
-        vec![
-            Proof::Failed(
-                J3,
-                J1,
-                OLD,
-                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32001,"message":"no","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]}}"#,
-            ),
-            Proof::Failed(
-                J3,
-                J3,
-                OLD,
-                r#"{"jsonrpc":"2.0","id":"seven","error":{"code":-32001,"message":"no","data":{"free":[1,null]}}}"#,
-            ),
-        ],
-    );
-    loss(
-        "any",
-        "`R3` callers",
-        "`data` and details of an error",
-        "dropped: code, name and text are told",
-        vec![
-            Proof::Failed(J1, R3, NEW, r#"{"code":-32001,"type":"TaskNotFoundError","message":"no"}"#),
-            Proof::Failed(J3, R3, OLD, r#"{"code":-32001,"type":"TaskNotFoundError","message":"no"}"#),
-        ],
-    );
-}
-
 fn over_http(loss: Add<'_>) {
     loss(
         "any",
@@ -380,6 +335,28 @@ fn over_http(loss: Add<'_>) {
         "`referenceTaskIds`",
         "`a2a-gw/referenceTaskIds` in the message's metadata, restored on the way back",
         vec![Proof::Matrix],
+    );
+    let why = r#"{"id":"t1","metadata":{"why":"x"}}"#;
+    loss(
+        "any",
+        "`R3` agents",
+        "`metadata` of a cancel",
+        "sent along in the body, though the proto has none",
+        vec![
+            asked(Op::CancelTask, J1, R3, why, r#"{"metadata":{"why":"x"}}"#),
+            asked(Op::CancelTask, J3, R3, why, r#"{"metadata":{"why":"x"}}"#),
+        ],
+    );
+    loss(
+        "0.3",
+        "1.0, and `R3` agents",
+        "`metadata` of a get or a subscription",
+        "dropped: there is no member for it",
+        vec![
+            asked(Op::GetTask, J3, J1, why, r#"{"id":"t1"}"#),
+            asked(Op::GetTask, J3, R3, why, ""),
+            asked(Op::SubscribeToTask, J3, J1, why, r#"{"id":"t1"}"#),
+        ],
     );
     loss(
         "`R3`",

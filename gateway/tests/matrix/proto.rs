@@ -73,17 +73,6 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     fields(bytes).map_or_else(|| format!("no protobuf: {bytes:02x?}"), |fields| lines(&fields))
 }
 
-/// The text of the field `number` of a message, at any depth along `path`.
-pub(crate) fn at(bytes: &[u8], path: &[u32]) -> Option<Vec<u8>> {
-    let Some((number, rest)) = path.split_first() else { return Some(bytes.to_vec()) };
-    let found = fields(bytes)?.into_iter().find(|(known, _)| known == number)?;
-    match found.1 {
-        Raw::Bytes(inner) => at(&inner, rest),
-        Raw::Varint(value) => Some(value.to_string().into_bytes()),
-        Raw::Fixed(bytes) => Some(bytes),
-    }
-}
-
 /// A message without the fields of this number, and how many those were.
 pub(crate) fn without(bytes: &[u8], number: u32) -> (Vec<u8>, usize) {
     let all = fields(bytes).unwrap();

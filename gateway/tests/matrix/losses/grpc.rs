@@ -55,6 +55,10 @@ pub(super) fn losses(loss: Add<'_>) {
             new(r#"{"text":"a"}"#, ""),
         )],
     );
+}
+
+/// What is not set, and times.
+pub(super) fn defaults(loss: Add<'_>) {
     loss(
         "JSON",
         "`G1`",
