@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::SqliteConnection;
 
+use crate::open::Durability;
 use crate::sql::Lane;
 use crate::text::clip;
 use crate::{Result, Store, TenantId, revision};
@@ -92,11 +93,15 @@ pub struct AuditCursor {
 }
 
 impl Store {
-    /// Writes records, at most 500 in a transaction. Repeating it changes nothing; a closed record stays as it is.
+    /// Writes records, at most 500 in a transaction; all are on disk when it returns. Repeating it changes nothing; a
+    /// closed record stays as it is.
     pub async fn append_audit(&self, records: &[AuditRecord]) -> Result<()> {
         let records = settle(records);
-        for batch in records.chunks(self.audit_batch()) {
-            let mut tx = self.begin_audit().await?;
+        let mut batches = records.chunks(self.audit_batch()).peekable();
+        while let Some(batch) = batches.next() {
+            // The last commit brings those before it to disk too, so that claims wait for the disk once and not each time.
+            let durability = if batches.peek().is_some() { Durability::Written } else { Durability::Synced };
+            let mut tx = self.begin_audit(durability).await?;
             match tx.lane() {
                 Lane::Pg(connection) => append_postgres(connection, batch).await?,
                 Lane::Lite(connection) => append_sqlite(connection, batch).await?,
@@ -111,7 +116,7 @@ impl Store {
         let mut summaries: Vec<&AuditSummary> = summaries.iter().collect();
         summaries.sort_by_key(|sum| (&sum.writer, &sum.tenant, &sum.reason, &sum.source, sum.window_start));
         for batch in summaries.chunks(self.audit_batch()) {
-            let mut tx = self.begin_audit().await?;
+            let mut tx = self.begin_audit(Durability::Synced).await?;
             for sum in batch {
                 let (writer, tenant) = (clip(&sum.writer), clip(&sum.tenant));
                 let (reason, source) = (clip(&sum.reason), clip(&sum.source));
@@ -250,7 +255,7 @@ async fn append_sqlite(connection: &mut SqliteConnection, batch: &[&AuditRecord]
 }
 
 /// As many as [`LITE_APPEND_MANY`] has places for.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 20;
 
 macro_rules! lite_append {
     ($places:expr) => {
@@ -271,6 +276,12 @@ macro_rules! lite_append {
 macro_rules! place {
     () => {
         "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    };
+}
+
+macro_rules! five {
+    () => {
+        concat!(place!(), ", ", place!(), ", ", place!(), ", ", place!(), ", ", place!())
     };
 }
 
@@ -316,9 +327,6 @@ statements! {
     }
     sqlite {
         LITE_APPEND = lite_append!(place!());
-        LITE_APPEND_MANY = lite_append!(concat!(
-            place!(), ", ", place!(), ", ", place!(), ", ", place!(), ", ",
-            place!(), ", ", place!(), ", ", place!(), ", ", place!()
-        ));
+        LITE_APPEND_MANY = lite_append!(concat!(five!(), ", ", five!(), ", ", five!(), ", ", five!()));
     }
 }

@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, SqlStr};
+use sqlx::{ConnectOptions, Connection, Postgres, SqlStr, Sqlite, Transaction};
 
-use crate::sql::{Session, Tx};
+use crate::sql::{Lane, Session, Tx};
+use crate::tasks;
 use crate::{Cause, Error, Result};
 
 /// How many connections a store may hold.
@@ -55,6 +57,36 @@ impl Durability {
         match self {
             Self::Synced => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
             Self::Written => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
+        }
+    }
+}
+
+/// What a group of claims is written on.
+pub(crate) enum ClaimWriter {
+    Pg(PoolConnection<Postgres>),
+    Lite(Transaction<'static, Sqlite>),
+}
+
+impl ClaimWriter {
+    pub(crate) fn lane(&mut self) -> Lane<'_> {
+        match self {
+            Self::Pg(connection) => Lane::Pg(connection),
+            Self::Lite(transaction) => Lane::Lite(transaction),
+        }
+    }
+
+    /// How many claims one statement takes.
+    pub(crate) const fn most_claims(&self) -> usize {
+        match self {
+            Self::Pg(_) => 500,
+            Self::Lite(_) => tasks::TOGETHER,
+        }
+    }
+
+    pub(crate) async fn done(self) -> Result<()> {
+        match self {
+            Self::Pg(_) => Ok(()),
+            Self::Lite(transaction) => Ok(transaction.commit().await?),
         }
     }
 }
@@ -159,11 +191,20 @@ impl Store {
         })
     }
 
+    /// Where a group of claims is written: in one transaction on SQLite, which waits for no disk and writes each page
+    /// once; statement by statement on PostgreSQL, where a transaction would hold what others claim.
+    pub(crate) async fn claim_writer(&self) -> Result<ClaimWriter> {
+        Ok(match &self.db {
+            Db::Pg { main, .. } => ClaimWriter::Pg(main.acquire().await?),
+            Db::Lite { write, .. } => ClaimWriter::Lite(write.begin_with(Durability::Written.begin()).await?),
+        })
+    }
+
     /// A transaction that writes the audit.
-    pub(crate) async fn begin_audit(&self) -> Result<Tx> {
+    pub(crate) async fn begin_audit(&self, durability: Durability) -> Result<Tx> {
         Ok(match &self.db {
             Db::Pg { audit, .. } => Tx::Pg(audit.begin().await?),
-            Db::Lite { write, .. } => Tx::Lite(write.begin_with(Durability::Synced.begin()).await?),
+            Db::Lite { write, .. } => Tx::Lite(write.begin_with(durability.begin()).await?),
         })
     }
 

@@ -4,6 +4,9 @@
 use std::collections::HashMap;
 use std::iter::repeat_n;
 
+use sqlx::postgres::PgConnection;
+use sqlx::sqlite::SqliteConnection;
+
 use crate::open::Durability;
 use crate::sql::{Lane, Stored as _};
 use crate::{Error, Result, Store, Table, TenantId, revision, text};
@@ -99,31 +102,17 @@ impl Store {
     ) -> Result<(Vec<Owner>, Vec<Owner>)> {
         tasks.iter().try_for_each(TaskClaim::check)?;
         contexts.iter().try_for_each(ContextClaim::check)?;
-        let mut writer = self.unsynced_writer().await?;
-        let mut won = HashMap::new();
-        for batch in tasks.chunks(TOGETHER) {
-            won.extend(insert_tasks(writer.lane(), batch).await?.into_iter().map(Won::entry));
-        }
+        // On SQLite each transaction writes its pages, so there is one; on PostgreSQL none stays open between round trips.
+        let mut writer = self.claim_writer().await?;
         let mut task_owners = Vec::with_capacity(tasks.len());
-        for claim in tasks {
-            let key = (claim.tenant.clone(), claim.card_id.clone(), claim.task_id.clone());
-            task_owners.push(match won.get(&key) {
-                Some(owner) => Owner::clone(owner),
-                None => claim_task_on(writer.lane(), claim).await?,
-            });
-        }
-        won.clear();
-        for batch in contexts.chunks(TOGETHER) {
-            won.extend(insert_contexts(writer.lane(), batch).await?.into_iter().map(Won::entry));
+        for batch in tasks.chunks(writer.most_claims()) {
+            task_owners.extend(claim_tasks_on(writer.lane(), batch).await?);
         }
         let mut context_owners = Vec::with_capacity(contexts.len());
-        for claim in contexts {
-            let key = (claim.tenant.clone(), claim.card_id.clone(), claim.context_id.clone());
-            context_owners.push(match won.get(&key) {
-                Some(owner) => Owner::clone(owner),
-                None => claim_context_on(writer.lane(), claim).await?,
-            });
+        for batch in contexts.chunks(writer.most_claims()) {
+            context_owners.extend(claim_contexts_on(writer.lane(), batch).await?);
         }
+        writer.done().await?;
         Ok((task_owners, context_owners))
     }
 
@@ -224,6 +213,9 @@ row! {
     }
 }
 
+/// Who was first, by tenant, card and id.
+type Wins = HashMap<(TenantId, String, String), Owner>;
+
 impl Won {
     fn entry(self) -> ((TenantId, String, String), Owner) {
         let Self { id, tenant, card_id, principal_id, created } = self;
@@ -231,62 +223,104 @@ impl Won {
     }
 }
 
-/// Inserts at most [`TOGETHER`] tasks in one statement; gives those that were first.
-async fn insert_tasks(lane: Lane<'_>, claims: &[TaskClaim]) -> Result<Vec<Won>> {
-    match lane {
-        Lane::Pg(connection) => {
-            // In one order for everybody, so that two never wait for each other.
-            let mut claims: Vec<&TaskClaim> = claims.iter().collect();
-            claims.sort_by_key(|claim| claim.order());
-            let text = |column: fn(&TaskClaim) -> &str| claims.iter().map(|claim| column(claim)).collect::<Vec<_>>();
-            let rows = sqlx::query(PG_CLAIM_TASKS)
-                .bind(text(|claim| claim.tenant.as_str()))
-                .bind(text(|claim| &claim.card_id))
-                .bind(text(|claim| &claim.task_id))
-                .bind(text(|claim| &claim.principal_id))
-                .bind(claims.iter().map(|claim| claim.context_id.as_deref()).collect::<Vec<_>>())
-                .bind(claims.iter().map(|claim| claim.created).collect::<Vec<_>>())
-                .fetch_all(connection)
-                .await?;
-            rows.iter().map(Won::pg).collect()
-        }
+/// Claims a batch of tasks in one statement, and looks for the owners of those that lost.
+async fn claim_tasks_on(mut lane: Lane<'_>, claims: &[TaskClaim]) -> Result<Vec<Owner>> {
+    let won = match lane.lane() {
+        Lane::Pg(connection) => won_tasks(connection, claims).await?,
         Lane::Lite(connection) => {
-            let mut query = sqlx::query(if claims.len() == 1 { LITE_CLAIM_TASK } else { LITE_CLAIM_TASKS });
-            for claim in filled(claims) {
-                query = query.bind(claim.tenant.as_str()).bind(&*claim.card_id).bind(&*claim.task_id);
-                query = query.bind(&*claim.principal_id).bind(claim.context_id.as_deref()).bind(claim.created);
+            if inserted_tasks(connection, claims).await? == claims.len() {
+                return Ok(claims.iter().map(TaskClaim::owner).collect());
             }
-            query.fetch_all(connection).await?.iter().map(Won::lite).collect()
+            HashMap::new()
         }
+    };
+    let mut owners = Vec::with_capacity(claims.len());
+    for claim in claims {
+        owners.push(match won.get(&(claim.tenant.clone(), claim.card_id.clone(), claim.task_id.clone())) {
+            Some(owner) => Owner::clone(owner),
+            None => claim_task_on(lane.lane(), claim).await?,
+        });
     }
+    Ok(owners)
 }
 
-/// Inserts at most [`TOGETHER`] contexts in one statement; gives those that were first.
-async fn insert_contexts(lane: Lane<'_>, claims: &[ContextClaim]) -> Result<Vec<Won>> {
-    match lane {
-        Lane::Pg(connection) => {
-            let mut claims: Vec<&ContextClaim> = claims.iter().collect();
-            claims.sort_by_key(|claim| claim.order());
-            let text = |column: fn(&ContextClaim) -> &str| claims.iter().map(|claim| column(claim)).collect::<Vec<_>>();
-            let rows = sqlx::query(PG_CLAIM_CONTEXTS)
-                .bind(text(|claim| claim.tenant.as_str()))
-                .bind(text(|claim| &claim.card_id))
-                .bind(text(|claim| &claim.context_id))
-                .bind(text(|claim| &claim.principal_id))
-                .bind(claims.iter().map(|claim| claim.created).collect::<Vec<_>>())
-                .fetch_all(connection)
-                .await?;
-            rows.iter().map(Won::pg).collect()
-        }
+/// Claims a batch of contexts in one statement, and looks for the owners of those that lost.
+async fn claim_contexts_on(mut lane: Lane<'_>, claims: &[ContextClaim]) -> Result<Vec<Owner>> {
+    let won = match lane.lane() {
+        Lane::Pg(connection) => won_contexts(connection, claims).await?,
         Lane::Lite(connection) => {
-            let mut query = sqlx::query(if claims.len() == 1 { LITE_CLAIM_CONTEXT } else { LITE_CLAIM_CONTEXTS });
-            for claim in filled(claims) {
-                query = query.bind(claim.tenant.as_str()).bind(&*claim.card_id).bind(&*claim.context_id);
-                query = query.bind(&*claim.principal_id).bind(claim.created);
+            if inserted_contexts(connection, claims).await? == claims.len() {
+                return Ok(claims.iter().map(ContextClaim::owner).collect());
             }
-            query.fetch_all(connection).await?.iter().map(Won::lite).collect()
+            HashMap::new()
         }
+    };
+    let mut owners = Vec::with_capacity(claims.len());
+    for claim in claims {
+        owners.push(match won.get(&(claim.tenant.clone(), claim.card_id.clone(), claim.context_id.clone())) {
+            Some(owner) => Owner::clone(owner),
+            None => claim_context_on(lane.lane(), claim).await?,
+        });
     }
+    Ok(owners)
+}
+
+/// Those tasks of a batch that were claimed first.
+async fn won_tasks(connection: &mut PgConnection, claims: &[TaskClaim]) -> Result<Wins> {
+    // In one order for everybody, so that two never wait for each other.
+    let mut claims: Vec<&TaskClaim> = claims.iter().collect();
+    claims.sort_by_key(|claim| claim.order());
+    let text = |column: fn(&TaskClaim) -> &str| claims.iter().map(|claim| column(claim)).collect::<Vec<_>>();
+    let rows = sqlx::query(PG_CLAIM_TASKS)
+        .bind(text(|claim| claim.tenant.as_str()))
+        .bind(text(|claim| &claim.card_id))
+        .bind(text(|claim| &claim.task_id))
+        .bind(text(|claim| &claim.principal_id))
+        .bind(claims.iter().map(|claim| claim.context_id.as_deref()).collect::<Vec<_>>())
+        .bind(claims.iter().map(|claim| claim.created).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    rows.iter().map(|row| Won::pg(row).map(Won::entry)).collect()
+}
+
+/// Those contexts of a batch that were claimed first.
+async fn won_contexts(connection: &mut PgConnection, claims: &[ContextClaim]) -> Result<Wins> {
+    let mut claims: Vec<&ContextClaim> = claims.iter().collect();
+    claims.sort_by_key(|claim| claim.order());
+    let text = |column: fn(&ContextClaim) -> &str| claims.iter().map(|claim| column(claim)).collect::<Vec<_>>();
+    let rows = sqlx::query(PG_CLAIM_CONTEXTS)
+        .bind(text(|claim| claim.tenant.as_str()))
+        .bind(text(|claim| &claim.card_id))
+        .bind(text(|claim| &claim.context_id))
+        .bind(text(|claim| &claim.principal_id))
+        .bind(claims.iter().map(|claim| claim.created).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    rows.iter().map(|row| Won::pg(row).map(Won::entry)).collect()
+}
+
+/// Inserts a batch of tasks; gives how many were first. No row comes back: each costs a turn of the database's thread.
+async fn inserted_tasks(connection: &mut SqliteConnection, claims: &[TaskClaim]) -> Result<usize> {
+    let mut query = sqlx::query(if claims.len() == 1 { LITE_CLAIM_TASK } else { LITE_CLAIM_TASKS });
+    for claim in filled(claims) {
+        query = query.bind(claim.tenant.as_str()).bind(&*claim.card_id).bind(&*claim.task_id);
+        query = query.bind(&*claim.principal_id).bind(claim.context_id.as_deref()).bind(claim.created);
+    }
+    Ok(count(query.execute(connection).await?.rows_affected()))
+}
+
+/// Inserts a batch of contexts; gives how many were first.
+async fn inserted_contexts(connection: &mut SqliteConnection, claims: &[ContextClaim]) -> Result<usize> {
+    let mut query = sqlx::query(if claims.len() == 1 { LITE_CLAIM_CONTEXT } else { LITE_CLAIM_CONTEXTS });
+    for claim in filled(claims) {
+        query = query.bind(claim.tenant.as_str()).bind(&*claim.card_id).bind(&*claim.context_id);
+        query = query.bind(&*claim.principal_id).bind(claim.created);
+    }
+    Ok(count(query.execute(connection).await?.rows_affected()))
+}
+
+fn count(rows: u64) -> usize {
+    usize::try_from(rows).unwrap_or(usize::MAX)
 }
 
 /// One claim, or as many as a statement has places for: the last one again is no claim of its own.
@@ -329,6 +363,10 @@ impl TaskClaim {
     fn order(&self) -> (&TenantId, &str, &str, i64) {
         (&self.tenant, &self.card_id, &self.task_id, self.created)
     }
+
+    fn owner(&self) -> Owner {
+        Owner { principal_id: self.principal_id.clone(), created: self.created }
+    }
 }
 
 impl ContextClaim {
@@ -342,20 +380,23 @@ impl ContextClaim {
     fn order(&self) -> (&TenantId, &str, &str, i64) {
         (&self.tenant, &self.card_id, &self.context_id, self.created)
     }
+
+    fn owner(&self) -> Owner {
+        Owner { principal_id: self.principal_id.clone(), created: self.created }
+    }
 }
 
 const CLAIM_BATCH: usize = 500;
 
 /// As many as [`LITE_CLAIM_TASKS`] and [`LITE_CLAIM_CONTEXTS`] have places for.
-const TOGETHER: usize = 8;
+pub(crate) const TOGETHER: usize = 16;
 
 macro_rules! lite_claim_tasks {
     ($places:expr) => {
         concat!(
             "INSERT INTO tasks (tenant, card_id, task_id, principal_id, context_id, created) VALUES ",
             $places,
-            " ON CONFLICT (tenant, card_id, task_id) DO NOTHING
-            RETURNING task_id AS id, tenant, card_id, principal_id, created"
+            " ON CONFLICT (tenant, card_id, task_id) DO NOTHING"
         )
     };
 }
@@ -365,17 +406,20 @@ macro_rules! lite_claim_contexts {
         concat!(
             "INSERT INTO contexts (tenant, card_id, context_id, principal_id, created) VALUES ",
             $places,
-            " ON CONFLICT (tenant, card_id, context_id) DO NOTHING
-            RETURNING context_id AS id, tenant, card_id, principal_id, created"
+            " ON CONFLICT (tenant, card_id, context_id) DO NOTHING"
         )
     };
 }
 
-macro_rules! eight {
+macro_rules! sixteen {
     ($place:literal) => {
-        concat!(
-            $place, ", ", $place, ", ", $place, ", ", $place, ", ", $place, ", ", $place, ", ", $place, ", ", $place
-        )
+        concat!(four!($place), ", ", four!($place), ", ", four!($place), ", ", four!($place))
+    };
+}
+
+macro_rules! four {
+    ($place:literal) => {
+        concat!($place, ", ", $place, ", ", $place, ", ", $place)
     };
 }
 
@@ -415,8 +459,8 @@ statements! {
     }
     sqlite {
         LITE_CLAIM_TASK = lite_claim_tasks!("(?, ?, ?, ?, ?, ?)");
-        LITE_CLAIM_TASKS = lite_claim_tasks!(eight!("(?, ?, ?, ?, ?, ?)"));
+        LITE_CLAIM_TASKS = lite_claim_tasks!(sixteen!("(?, ?, ?, ?, ?, ?)"));
         LITE_CLAIM_CONTEXT = lite_claim_contexts!("(?, ?, ?, ?, ?)");
-        LITE_CLAIM_CONTEXTS = lite_claim_contexts!(eight!("(?, ?, ?, ?, ?)"));
+        LITE_CLAIM_CONTEXTS = lite_claim_contexts!(sixteen!("(?, ?, ?, ?, ?)"));
     }
 }

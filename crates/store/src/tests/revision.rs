@@ -1,6 +1,7 @@
 //! The revision, the change list and the notification.
 
 use super::*;
+use crate::open::Durability;
 use crate::{Change, ChangeKind, Error, Table};
 
 on_both! {
@@ -134,6 +135,6 @@ async fn changes_are_synced_and_claims_are_not() {
     let mut writer = given.store.unsynced_writer().await.unwrap();
     assert_eq!(one!(writer, i64, "PRAGMA synchronous"), Ok(Some(1)));
     drop(writer);
-    let mut audit = given.store.begin_audit().await.unwrap();
+    let mut audit = given.store.begin_audit(Durability::Synced).await.unwrap();
     assert_eq!(one!(audit, i64, "PRAGMA synchronous"), Ok(Some(2)));
 }

@@ -1,6 +1,6 @@
 //! Claims on their way to the store: what calls claim at the same time goes in one statement.
 //!
-//! Takes one claim from each call that saw a new id; gives its owner. While the store is busy with one group the next
+//! Takes from each call what it saw of new ids, together; gives their owners. While the store is busy with one group the next
 //! one gathers, so a single call waits for nobody. The work is a task of its own and not the call's: a caller that goes
 //! away takes nobody else's claim with it. Never keeps a claim that the store refused; that is `pending`'s part.
 
@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Owner, Store, TenantId};
 use tokio::sync::oneshot;
 
-/// Most claims that gather; beyond it the store counts as away.
-const MOST: usize = 20_000;
-/// Most claims in one group, so that the first of it does not wait for a crowd.
+/// Most calls whose claims gather; beyond it the store counts as away.
+const MOST: usize = 10_000;
+/// Most calls in one group, so that the first of it does not wait for a crowd.
 const GROUP: usize = 64;
 
 #[derive(Debug)]
@@ -29,13 +29,14 @@ struct Queue {
     working: bool,
 }
 
+/// What one call claims: some keys of one tenant.
 #[derive(Debug)]
 struct Wanted {
-    key: Key,
+    keys: Vec<Key>,
     tenant: TenantId,
     principal: Arc<str>,
     now: Micros,
-    tell: oneshot::Sender<Owner>,
+    tell: oneshot::Sender<Vec<Owner>>,
 }
 
 impl Claims {
@@ -43,21 +44,22 @@ impl Claims {
         Self { store, tasks, queue: Mutex::default() }
     }
 
-    /// The owner of `key`, which is `principal` unless somebody was first. `None` when the store can't take it.
+    /// The owners of `keys` in their order, each of them `principal` unless somebody was first. `None` when the store
+    /// can't take them.
     pub(super) async fn claim(
         self: &Arc<Self>,
-        key: Key,
+        keys: Vec<Key>,
         tenant: TenantId,
         principal: &Arc<str>,
         now: Micros,
-    ) -> Option<Owner> {
+    ) -> Option<Vec<Owner>> {
         let (tell, told) = oneshot::channel();
         let begins = {
             let mut queue = self.lock();
             if queue.waiting.len() >= MOST {
                 return None;
             }
-            queue.waiting.push(Wanted { key, tenant, principal: Arc::clone(principal), now, tell });
+            queue.waiting.push(Wanted { keys, tenant, principal: Arc::clone(principal), now, tell });
             !std::mem::replace(&mut queue.working, true)
         };
         if begins {
@@ -100,20 +102,29 @@ impl Work {
 
     /// Whoever is not told hears of it by the closed channel.
     async fn some(&self, group: Vec<Wanted>) {
-        let (tasks, contexts): (Vec<Wanted>, Vec<Wanted>) =
-            group.into_iter().partition(|wanted| wanted.key.thing == Thing::Task);
-        let task_claims: Vec<_> =
-            tasks.iter().map(|w| task_claim(w.tenant.clone(), &w.key, &w.principal, w.now)).collect();
-        let context_claims: Vec<_> =
-            contexts.iter().map(|w| context_claim(w.tenant.clone(), &w.key, &w.principal, w.now)).collect();
-        let Ok((task_owners, context_owners)) = self.claims.store.claim_together(&task_claims, &context_claims).await
-        else {
+        let (mut tasks, mut contexts) = (Vec::with_capacity(group.len()), Vec::with_capacity(group.len()));
+        for wanted in &group {
+            for key in &wanted.keys {
+                match key.thing {
+                    Thing::Task => tasks.push(task_claim(wanted.tenant.clone(), key, &wanted.principal, wanted.now)),
+                    Thing::Context => {
+                        contexts.push(context_claim(wanted.tenant.clone(), key, &wanted.principal, wanted.now));
+                    }
+                }
+            }
+        }
+        let Ok((task_owners, context_owners)) = self.claims.store.claim_together(&tasks, &contexts).await else {
             return;
         };
-        let told = tasks.into_iter().zip(task_owners).chain(contexts.into_iter().zip(context_owners));
-        for (wanted, owner) in told {
+        let (mut task_owners, mut context_owners) = (task_owners.into_iter(), context_owners.into_iter());
+        for Wanted { keys, tell, .. } in group {
+            let owner = |key: &Key| match key.thing {
+                Thing::Task => task_owners.next(),
+                Thing::Context => context_owners.next(),
+            };
+            let owners: Option<Vec<Owner>> = keys.iter().map(owner).collect();
             // The call may have given up; the claim stands all the same.
-            let _ = wanted.tell.send(owner);
+            let _ = owners.map(|owners| tell.send(owners));
         }
     }
 }
@@ -151,8 +162,10 @@ mod tests {
                 let id = format!("id-{}", number / 4);
                 let principal: Arc<str> = format!("p{number}").into();
                 let tenant = TenantId::new("acme").unwrap();
-                let owner = claims.claim(key(thing, &id), tenant, &principal, number).await.unwrap();
-                (thing, id, owner.principal_id)
+                let other = key(Thing::Task, &format!("own-{number}"));
+                let owners = claims.claim(vec![key(thing, &id), other], tenant, &principal, number).await.unwrap();
+                assert_eq!(owners[1].principal_id, *principal, "owners come in the order of the keys");
+                (thing, id, owners[0].principal_id.clone())
             });
         }
         let mut owners = std::collections::HashMap::new();
@@ -171,7 +184,7 @@ mod tests {
         database.store.close().await;
         for id in ["t1", "t2"] {
             let tenant = TenantId::new("acme").unwrap();
-            assert_eq!(claims.claim(key(Thing::Task, id), tenant, &"p1".into(), 1).await, None);
+            assert_eq!(claims.claim(vec![key(Thing::Task, id)], tenant, &"p1".into(), 1).await, None);
         }
     }
 }

@@ -110,6 +110,11 @@ impl Owners {
         {
             return Ok(Some(owner));
         }
+        // Rare, and a query is large: the future of every call would carry it.
+        Box::pin(self.look_up(key)).await
+    }
+
+    async fn look_up(&self, key: &Key) -> Result<Option<Arc<str>>, OwnerError> {
         let tenant = TenantId::new(&key.tenant).ok_or(OwnerError::TaskNotFound)?;
         let found = match key.thing {
             Thing::Task => {
@@ -127,23 +132,43 @@ impl Owners {
         Ok(owner.or_else(|| self.pending.owner(key)))
     }
 
-    /// Claims `key` for `principal`; gives the owner, who may be another. First claim wins.
-    async fn claim(&self, key: Key, principal: &Arc<str>, now: Micros) -> Result<Arc<str>, OwnerError> {
-        if let Some(owner) = self.known.get(&key).or_else(|| self.pending.owner(&key)) {
-            return Ok(owner);
-        }
-        let tenant = TenantId::new(&key.tenant).ok_or(OwnerError::Unavailable)?;
-        if !is_storable(&tenant, &key, principal, now) {
-            return Err(OwnerError::BadId);
-        }
-        let claim = self.claims.claim(key.clone(), tenant, principal, now);
-        match tokio::time::timeout(self.wait, claim).await {
-            Ok(Some(owner)) => {
-                let owner: Arc<str> = owner.principal_id.into();
-                self.known.insert(key, Arc::clone(&owner));
-                Ok(owner)
+    /// Claims `keys`, all of one tenant, for `principal`; gives the owners in their order, who may be others. First
+    /// claim wins.
+    async fn claim(&self, keys: Vec<Key>, principal: &Arc<str>, now: Micros) -> Result<Vec<Arc<str>>, OwnerError> {
+        let mut owners: Vec<Option<Arc<str>>> =
+            keys.iter().map(|key| self.known.get(key).or_else(|| self.pending.owner(key))).collect();
+        let unknown: Vec<Key> =
+            keys.iter().zip(&owners).filter(|(_, owner)| owner.is_none()).map(|(key, _)| key.clone()).collect();
+        if let Some(first) = unknown.first() {
+            let tenant = TenantId::new(&first.tenant).ok_or(OwnerError::Unavailable)?;
+            if !unknown.iter().all(|key| is_storable(&tenant, key, principal, now)) {
+                return Err(OwnerError::BadId);
             }
-            Ok(None) | Err(_) => self.pending.put(key, principal, now).ok_or(OwnerError::Unavailable),
+            let mut claimed = self.claim_unknown(unknown, tenant, principal, now).await?.into_iter();
+            owners.iter_mut().filter(|owner| owner.is_none()).for_each(|owner| *owner = claimed.next());
+        }
+        owners.into_iter().collect::<Option<_>>().ok_or(OwnerError::Unavailable)
+    }
+
+    async fn claim_unknown(
+        &self,
+        keys: Vec<Key>,
+        tenant: TenantId,
+        principal: &Arc<str>,
+        now: Micros,
+    ) -> Result<Vec<Arc<str>>, OwnerError> {
+        match tokio::time::timeout(self.wait, self.claims.claim(keys.clone(), tenant, principal, now)).await {
+            Ok(Some(owners)) => {
+                let owners: Vec<Arc<str>> = owners.into_iter().map(|owner| owner.principal_id.into()).collect();
+                for (key, owner) in keys.into_iter().zip(&owners) {
+                    self.known.insert(key, Arc::clone(owner));
+                }
+                Ok(owners)
+            }
+            Ok(None) | Err(_) => {
+                let put = |key| self.pending.put(key, principal, now).ok_or(OwnerError::Unavailable);
+                keys.into_iter().map(put).collect()
+            }
         }
     }
 }
@@ -242,8 +267,9 @@ impl Ownership {
 
     /// A context that the caller names becomes its own unless it is somebody else's (D15).
     async fn bind_context(&self, context: &str) -> Result<(), OwnerError> {
-        let owner = self.owners.claim(self.key(Thing::Context, context), &self.principal, self.now).await?;
-        if self.shares(&owner) { Ok(()) } else { Err(OwnerError::ForeignContext) }
+        let keys = vec![self.key(Thing::Context, context)];
+        let owners = self.owners.claim(keys, &self.principal, self.now).await?;
+        if owners.iter().all(|owner| self.shares(owner)) { Ok(()) } else { Err(OwnerError::ForeignContext) }
     }
 
     /// Claims the ids of an answer before the caller sees them.
@@ -268,18 +294,15 @@ impl Ownership {
         {
             return Err(OwnerError::AnotherOwner);
         }
-        let (task, context) =
-            futures_util::future::join(self.claim_one(Thing::Task, task), self.claim_one(Thing::Context, context))
-                .await;
-        task.and(context)
-    }
-
-    async fn claim_one(&self, thing: Thing, id: Option<&str>) -> Result<(), OwnerError> {
-        let Some(id) = id else { return Ok(()) };
-        let claimed = self.owners.claim(self.key(thing, id), &self.principal, self.now).await;
-        let owner =
+        let named = [(Thing::Task, task), (Thing::Context, context)];
+        let keys: Vec<Key> = named.into_iter().filter_map(|(thing, id)| Some(self.key(thing, id?))).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let claimed = self.owners.claim(keys, &self.principal, self.now).await;
+        let owners =
             claimed.map_err(|error| if error == OwnerError::BadId { OwnerError::AnotherOwner } else { error })?;
-        if self.shares(&owner) { Ok(()) } else { Err(OwnerError::AnotherOwner) }
+        if owners.iter().all(|owner| self.shares(owner)) { Ok(()) } else { Err(OwnerError::AnotherOwner) }
     }
 
     fn key(&self, thing: Thing, id: &str) -> Key {
