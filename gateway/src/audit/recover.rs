@@ -79,7 +79,8 @@ impl Batch {
         self.records.is_empty() && self.summaries.is_empty()
     }
 
-    fn has_room(&self) -> bool {
+    /// Whether it ends where the spool ends.
+    pub(crate) fn has_room(&self) -> bool {
         self.records.len() < BATCH && self.summaries.len() < BATCH
     }
 }

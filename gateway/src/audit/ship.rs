@@ -25,7 +25,7 @@ mod sink;
 
 pub use sink::{Recorder, Sink};
 
-/// How often the spool is looked at.
+/// How often the spool is looked at. Also under load: small batches cost the store more than they are worth.
 const TICK: Duration = Duration::from_millis(200);
 /// First and longest wait when the store is away.
 const WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -49,7 +49,11 @@ pub struct Shipper {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
     Away,
+    /// Nothing was left.
     CaughtUp,
+    /// A full batch: more is waiting.
+    Full,
+    /// What there was.
     Shipped,
 }
 
@@ -65,8 +69,8 @@ impl Shipper {
         while !stop.is_cancelled() {
             self.settle(Life::Running);
             let pause = match self.round(Life::Running).await {
-                Round::Shipped => continue,
-                Round::CaughtUp => TICK,
+                Round::Full => continue,
+                Round::CaughtUp | Round::Shipped => TICK,
                 Round::Away => self.wait,
             };
             tokio::select! {
@@ -86,7 +90,7 @@ impl Shipper {
         let _ = self.shared.spool.synced(self.shared.spool.written()).await;
         loop {
             match self.round(Life::Stopping).await {
-                Round::Shipped => {}
+                Round::Full | Round::Shipped => {}
                 Round::CaughtUp => return true,
                 Round::Away => return false,
             }
@@ -210,10 +214,10 @@ impl Shipper {
     /// The batch is in the store: moves the cursor, deletes what is spent.
     async fn done(&mut self, batch: &Batch) -> io::Result<Round> {
         self.count(batch);
-        let Some(mut reader) = self.reader.take() else { return Ok(Round::Shipped) };
+        let Some(mut reader) = self.reader.take() else { return Ok(Round::Full) };
         if batch.ended {
             self.forget_old(&reader)?;
-            return Ok(Round::Shipped);
+            return Ok(Round::Full);
         }
         let moved = self.cursor.insert(reader.writer.clone(), batch.upto) != Some(batch.upto);
         if moved {
@@ -222,7 +226,11 @@ impl Shipper {
         let result = self.delete_spent(&mut reader, batch.upto).await;
         self.reader = Some(reader);
         result?;
-        Ok(if batch.is_empty() { Round::CaughtUp } else { Round::Shipped })
+        Ok(match (batch.is_empty(), batch.has_room()) {
+            (true, _) => Round::CaughtUp,
+            (false, true) => Round::Shipped,
+            (false, false) => Round::Full,
+        })
     }
 
     fn count(&self, batch: &Batch) {

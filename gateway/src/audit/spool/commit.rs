@@ -3,10 +3,11 @@
 //! Takes positions to reach; tells everybody how far the disk has got and which ranges a failed `fdatasync` lost. Also runs once a
 //! second unasked, so that openings nobody waits for do not stay in memory.
 
+use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::oneshot;
 
 use super::{Core, Position, lock};
 use crate::audit::AuditLost;
@@ -18,16 +19,18 @@ const RANGES: usize = 64;
 
 /// How far the disk has got.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Synced {
+struct Synced {
     upto: Position,
     /// Ranges `(after, upto]` that a failed `fdatasync` covered.
     lost: Vec<(Position, Position)>,
     ended: bool,
 }
 
+type Verdict = Result<(), AuditLost>;
+
 impl Synced {
     /// `None` while it is undecided.
-    fn verdict(&self, position: Position) -> Option<Result<(), AuditLost>> {
+    fn verdict(&self, position: Position) -> Option<Verdict> {
         if self.lost.iter().any(|(after, upto)| *after < position && position <= *upto) {
             return Some(Err(AuditLost));
         }
@@ -49,58 +52,79 @@ impl Synced {
 }
 
 /// The waiting side and the thread's bell.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Commit {
-    bell: Mutex<Bell>,
+    state: Mutex<State>,
     ring: Condvar,
-    synced: watch::Sender<Synced>,
 }
 
 #[derive(Debug, Default)]
-struct Bell {
-    wanted: Position,
+struct State {
+    synced: Synced,
+    /// By position, so that a round wakes those whom it decided and nobody else.
+    waiting: BTreeMap<Position, Vec<oneshot::Sender<Verdict>>>,
     stop: bool,
 }
 
-impl Default for Commit {
-    fn default() -> Self {
-        Commit { bell: Mutex::default(), ring: Condvar::new(), synced: watch::Sender::new(Synced::default()) }
+impl State {
+    fn decided(&mut self) -> Vec<(oneshot::Sender<Verdict>, Verdict)> {
+        let mut decided = Vec::new();
+        while let Some(first) = self.waiting.first_entry() {
+            let Some(verdict) = self.synced.verdict(*first.key()) else { break };
+            decided.extend(first.remove().into_iter().map(|waiter| (waiter, verdict)));
+        }
+        decided
     }
 }
 
 impl Commit {
     /// Waits until `position` is on disk.
-    pub(crate) async fn reach(&self, position: Position) -> Result<(), AuditLost> {
-        let mut synced = self.synced.subscribe();
-        if synced.borrow().verdict(position).is_none() {
-            let mut bell = lock(&self.bell);
-            if bell.wanted < position {
-                bell.wanted = position;
+    pub(crate) async fn reach(&self, position: Position) -> Verdict {
+        let decided = {
+            let mut state = lock(&self.state);
+            if let Some(verdict) = state.synced.verdict(position) {
+                return verdict;
+            }
+            let (decide, decided) = oneshot::channel();
+            if state.waiting.is_empty() {
                 self.ring.notify_one();
             }
-        }
-        let state = synced.wait_for(|state| state.verdict(position).is_some()).await.map_err(|_| AuditLost)?;
-        state.verdict(position).unwrap_or(Err(AuditLost))
+            state.waiting.entry(position).or_default().push(decide);
+            decided
+        };
+        decided.await.unwrap_or(Err(AuditLost))
     }
 
     /// How far the disk has got.
     pub(crate) fn upto(&self) -> Position {
-        self.synced.borrow().upto
+        lock(&self.state).synced.upto
     }
 
     /// Tells the thread to finish what is written and end.
     pub(crate) fn stop(&self) {
-        lock(&self.bell).stop = true;
+        lock(&self.state).stop = true;
         self.ring.notify_one();
     }
 
     /// Waits for the bell or the interval; `false` once told to stop.
     fn wait(&self) -> bool {
-        let synced = self.upto();
-        let bell = lock(&self.bell);
-        let idle = |bell: &mut Bell| bell.wanted <= synced && !bell.stop;
-        let (bell, _) = self.ring.wait_timeout_while(bell, INTERVAL, idle).unwrap_or_else(PoisonError::into_inner);
-        !bell.stop
+        let state = lock(&self.state);
+        let idle = |state: &mut State| state.waiting.is_empty() && !state.stop;
+        let (state, _) = self.ring.wait_timeout_while(state, INTERVAL, idle).unwrap_or_else(PoisonError::into_inner);
+        !state.stop
+    }
+
+    /// Notes what a round achieved and tells those who waited for it.
+    fn tell(&self, note: impl FnOnce(&mut Synced)) {
+        let decided = {
+            let mut state = lock(&self.state);
+            note(&mut state.synced);
+            state.decided()
+        };
+        for (waiter, verdict) in decided {
+            // Whoever went away no longer wants to know.
+            let _ = waiter.send(verdict);
+        }
     }
 }
 
@@ -111,7 +135,7 @@ pub(crate) fn run(core: &Core) {
         go_on = core.commit.wait();
         sync(core);
     }
-    core.commit.synced.send_modify(|synced| synced.ended = true);
+    core.commit.tell(|synced| synced.ended = true);
 }
 
 fn sync(core: &Core) {
@@ -120,7 +144,7 @@ fn sync(core: &Core) {
     let upto = work.upto;
     let result = core.faults.sync().and_then(|()| work.sync(&core.dir));
     lock(&core.log).synced(result.as_ref().err().map(std::io::Error::kind), upto > before);
-    core.commit.synced.send_modify(|synced| {
+    core.commit.tell(|synced| {
         if result.is_err() && upto > before {
             synced.lose(upto);
         }
