@@ -187,7 +187,7 @@ impl Reading<'_> {
     }
 
     fn reader(&self) -> Option<Arc<Principal>> {
-        let head = Head::read(self.parts);
+        let head = Head::read(self.parts, self.app.clock.now());
         let identity = authenticate::identify(&head, &self.world, self.app.clock.now()).ok()?;
         Some(Arc::clone(identity.principal()))
     }

@@ -31,7 +31,8 @@ pub fn full(bytes: impl Into<Bytes>) -> Body {
 /// Answers one request of the public listener. A panic below becomes a 500 and takes nothing else down.
 pub async fn public(app: Arc<App>, caller: Caller, request: Request<Incoming>) -> Response<Body> {
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let answer = AssertUnwindSafe(public_route(Arc::clone(&app), caller, request)).catch_unwind().await;
+    // Boxed, because hyper moves it about; what is rare below is boxed too, so that this one stays small.
+    let answer = AssertUnwindSafe(Box::pin(public_route(Arc::clone(&app), caller, request))).catch_unwind().await;
     let mut response = answer.unwrap_or_else(|_| {
         tracing::error!("a request panicked");
         plain(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error")
@@ -62,7 +63,7 @@ async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>)
     }
     if reads && let Some(found) = discovery::route(path) {
         let (parts, _) = request.into_parts();
-        return discovery::answer(&app, caller.peer, &parts, found).await.map(full);
+        return Box::pin(discovery::answer(&app, caller.peer, &parts, found)).await.map(full);
     }
     if discovery::is_well_known(path) {
         let mut response =
@@ -76,7 +77,7 @@ async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>)
     }
     if grpc::is_grpc(&request) {
         let source = forwarded::source(caller.source, request.headers(), &app.settings.public.trusted_proxies);
-        return match grpc::sort(&app, source, request).await {
+        return match Box::pin(grpc::sort(&app, source, request)).await {
             grpc::Asked::Call(request) => call(app, Caller { source, ..caller }, request).await,
             grpc::Asked::Answered(response) => response,
         };

@@ -124,7 +124,7 @@ async fn through(call: &Call, interface: &Interface, slot: &mut Slot, way: Way<'
     match first {
         // POST first, then GET where the agent does not know the verb (D2b): it had no effect.
         Err(ForwardError::BadAnswer(BadAnswer::Status(404 | 405))) => {
-            let second = ask(call, interface, SubscribeVerb::Get, slot, way).await;
+            let second = Box::pin(ask(call, interface, SubscribeVerb::Get, slot, way)).await;
             if matches!(second, Ok(Reply::Events(_) | Reply::Fault(..))) {
                 way.upstream.learn_subscribe_verb(&card.id, SubscribeVerb::Get);
             }

@@ -94,7 +94,7 @@ impl Guards {
         let state = head.tracestate.as_ref().and_then(|value| value.to_str().ok());
         let relayed: Vec<Json> = head.extensions.iter().map(String::as_str).chain(state).map(Json::from).collect();
         if !relayed.is_empty() {
-            self.tree(self.asked, Json::from(relayed), 0, Tree::Fixed, findings).await?;
+            Box::pin(self.tree(self.asked, Json::from(relayed), 0, Tree::Fixed, findings)).await?;
         }
         self.call(call, size, findings).await
     }

@@ -4,6 +4,7 @@
 //! must be single are refused when they occur twice; names with `_`, hop-by-hop names and our own prefix are not seen
 //! by anybody (threat-model T-HDR-1…5). Never touches credentials beyond keeping them for `authenticate`.
 
+use crate::clock::Micros;
 use a2a::dialect::RequestFacts;
 use http::Version;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -96,9 +97,9 @@ const SINGLE: [HeaderName; 6] =
     [header::AUTHORIZATION, A2A_VERSION, header::CONTENT_LENGTH, header::HOST, API_KEY, header::CONTENT_TYPE];
 
 impl Head {
-    /// What is worth keeping of `parts`. Total, so that a refusal can be answered too; [`Head::check`] refuses.
+    /// What is worth keeping of `parts`, which arrived at `now`. Total, so that a refusal can be answered too; [`Head::check`] refuses.
     #[must_use]
-    pub fn read(parts: &Parts) -> Self {
+    pub fn read(parts: &Parts, now: Micros) -> Self {
         let headers = &parts.headers;
         let one = |name: &HeaderName| headers.get(name).cloned();
         let given = correlation_id(headers);
@@ -114,7 +115,7 @@ impl Head {
             content_length: one(&header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok()),
             traceparent: one(&TRACEPARENT).filter(is_traceparent),
             tracestate: one(&TRACESTATE).filter(|value| value.len() <= 512),
-            correlation_id: given.clone().unwrap_or_else(new_id),
+            correlation_id: given.clone().unwrap_or_else(|| new_id_at(now)),
             refused_correlation_id: one(&CORRELATION_ID)
                 .filter(|_| given.is_none())
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).chars().take(256).collect()),
@@ -205,19 +206,33 @@ fn correlation_id(headers: &HeaderMap) -> Option<String> {
 /// A new id for an exchange, or for anything else that must not be guessed.
 #[must_use]
 pub fn new_id() -> String {
+    hex(&random())
+}
+
+/// A new id that begins with the time, so that the newest stand together in an index: a database then writes one page
+/// for many of them instead of one for each.
+#[must_use]
+pub(crate) fn new_id_at(now: Micros) -> String {
+    let mut bytes = random();
+    let millis = (now / 1000).to_be_bytes();
+    for (byte, of_time) in bytes.iter_mut().zip(millis.into_iter().skip(2)) {
+        *byte = of_time;
+    }
+    hex(&bytes)
+}
+
+/// From a generator in the process: asking the kernel costs more than all else that an id costs.
+fn random() -> [u8; 16] {
     let mut bytes = [0_u8; 16];
     // Without randomness the id is all zeros: useless as a name, harmless as a value.
-    let _ = getrandom::fill(&mut bytes);
-    hex(&bytes)
+    let _ = aws_lc_rs::rand::fill(&mut bytes);
+    bytes
 }
 
 /// Lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
 }
 
 /// W3C Trace Context: `00-<32 hex>-<16 hex>-<2 hex>`; anything else is not passed on.
@@ -249,42 +264,55 @@ mod tests {
     fn single_headers_may_occur_once() {
         for name in ["authorization", "A2A-Version", "content-length", "host", "X-API-Key", "content-type"] {
             assert_eq!(
-                Head::read(&parts(&[(name, "1"), (name, "1")])).check(),
+                Head::read(&parts(&[(name, "1"), (name, "1")]), 0).check(),
                 Err(HeadError::RepeatedHeader),
                 "{name}"
             );
-            assert_eq!(Head::read(&parts(&[(name, "1")])).check(), Ok(()), "{name}");
+            assert_eq!(Head::read(&parts(&[(name, "1")]), 0).check(), Ok(()), "{name}");
         }
     }
 
     #[test]
     fn coded_bodies_are_refused() {
-        assert_eq!(Head::read(&parts(&[("content-encoding", "gzip")])).check(), Err(HeadError::ContentEncoding));
-        assert!(Head::read(&parts(&[("content-encoding", "identity"), ("content-encoding", "br")])).check().is_err());
-        assert_eq!(Head::read(&parts(&[("content-encoding", "identity")])).check(), Ok(()));
+        assert_eq!(Head::read(&parts(&[("content-encoding", "gzip")]), 0).check(), Err(HeadError::ContentEncoding));
+        assert!(
+            Head::read(&parts(&[("content-encoding", "identity"), ("content-encoding", "br")]), 0).check().is_err()
+        );
+        assert_eq!(Head::read(&parts(&[("content-encoding", "identity")]), 0).check(), Ok(()));
     }
 
     #[test]
     fn correlation_id_is_kept_only_if_well_formed() {
-        assert_eq!(Head::read(&parts(&[("x-correlation-id", "abc-1")])).correlation_id, "abc-1");
+        assert_eq!(Head::read(&parts(&[("x-correlation-id", "abc-1")]), 0).correlation_id, "abc-1");
         for bad in ["", "a b", "a_b", "a;b", &"a".repeat(65)] {
-            let head = Head::read(&parts(&[("x-correlation-id", bad)]));
+            let head = Head::read(&parts(&[("x-correlation-id", bad)]), 0);
             assert_eq!(head.correlation_id.len(), 32, "{bad}");
         }
-        let twice = Head::read(&parts(&[("x-correlation-id", "a"), ("x-correlation-id", "b")]));
+        let twice = Head::read(&parts(&[("x-correlation-id", "a"), ("x-correlation-id", "b")]), 0);
         assert_eq!(twice.correlation_id.len(), 32);
     }
 
     #[test]
     fn extensions_of_both_names_are_merged() {
-        let head = Head::read(&parts(&[("a2a-extensions", "u:1, u:2"), ("x-a2a-extensions", "u:2,u:3")]));
+        let head = Head::read(&parts(&[("a2a-extensions", "u:1, u:2"), ("x-a2a-extensions", "u:2,u:3")]), 0);
         assert_eq!(head.extensions, ["u:1", "u:2", "u:3"]);
     }
 
     #[test]
     fn a_malformed_traceparent_is_dropped() {
         let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        assert!(Head::read(&parts(&[("traceparent", good)])).traceparent.is_some());
-        assert!(Head::read(&parts(&[("traceparent", &good.to_uppercase())])).traceparent.is_none());
+        assert!(Head::read(&parts(&[("traceparent", good)]), 0).traceparent.is_some());
+        assert!(Head::read(&parts(&[("traceparent", &good.to_uppercase())]), 0).traceparent.is_none());
+    }
+
+    #[test]
+    fn ids_of_one_time_stand_together_and_differ() {
+        let now = 1_764_500_000_000_000;
+        let (one, two) = (new_id_at(now), new_id_at(now + 999));
+        assert_eq!(one.get(..12), Some("019ad4654d00"));
+        assert_eq!(one.get(..12), two.get(..12));
+        assert_ne!(one, two);
+        assert_eq!((one.len(), new_id().len()), (32, 32));
+        assert_eq!(hex(&[0, 0x1f, 0xa0, 0xff]), "001fa0ff");
     }
 }

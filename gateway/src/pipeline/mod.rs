@@ -78,7 +78,7 @@ struct Done {
 pub async fn handle(app: Arc<App>, caller: Caller, request: Request<Incoming>) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
     let (now, world) = (app.clock.now(), app.registry.snapshot());
-    let head = Head::read(&parts);
+    let head = Head::read(&parts, now);
     // How to answer, also when refusing; every stage may sharpen it.
     let mut manner = Manner::unknown(&head, &app.calls.own_domain);
     // Becomes one record once a principal is proven; refusals before that are counted.
@@ -89,7 +89,7 @@ pub async fn handle(app: Arc<App>, caller: Caller, request: Request<Incoming>) -
         Ok(done) => respond::answer(&exchange, done, manner, trail).await,
         Err(reject) => {
             respond::linger(&app, &head, body);
-            respond::refuse(&head, &reject, &manner, &mut trail).await
+            Box::pin(respond::refuse(&head, &reject, &manner, &mut trail)).await
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) async fn ask(
     }
     let began = std::time::Instant::now();
     let reply = if call.kind == OperationKind::ListTasks {
-        walk(call, ownership, slot, way).await
+        Box::pin(walk(call, ownership, slot, way)).await
     } else {
         forward::send(call, slot, way).await.map_err(Reject::from)
     };
@@ -87,7 +87,7 @@ pub(super) async fn heard(
             Reply::Answer(guards.answer(answer, size, findings).await?, size)
         }
         Reply::Fault(fault, size) => Reply::Fault(guards.fault(fault, size, findings).await?, size),
-        Reply::Events(events) => early(*events, guards, findings).await?,
+        Reply::Events(events) => Box::pin(early(*events, guards, findings)).await?,
     })
 }
 
@@ -133,7 +133,7 @@ pub(super) async fn answer(exchange: &Exchange<'_>, done: Done, manner: Manner, 
     let (wire, outcome) = match reply {
         Reply::Events(events) => {
             let path = EventPath::new(ownership, guards, voice.clone());
-            return stream(exchange, *events, path, Streaming { permit, call, slot, manner, trail }).await;
+            return Box::pin(stream(exchange, *events, path, Streaming { permit, call, slot, manner, trail })).await;
         }
         Reply::Answer(answer, _) => {
             trail.answered(&answer);
@@ -146,7 +146,7 @@ pub(super) async fn answer(exchange: &Exchange<'_>, done: Done, manner: Manner, 
     };
     trail.sent(wire.body.len());
     if trail.close(outcome, wire.status).await.is_err() {
-        return refuse(head, &Reject::Audit, &manner, &mut trail).await;
+        return Box::pin(refuse(head, &Reject::Audit, &manner, &mut trail)).await;
     }
     let mut response = encode::whole(wire, head, slot);
     if call == OperationKind::GetExtendedCard {
@@ -190,7 +190,7 @@ async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: 
     let Exchange { app, head, caller, now, .. } = *exchange;
     let Streaming { permit, call, slot, manner, mut trail } = with;
     if trail.opened().await.is_err() {
-        return refuse(head, &Reject::Audit, &manner, &mut trail).await;
+        return Box::pin(refuse(head, &Reject::Audit, &manner, &mut trail)).await;
     }
     let (out, frames) = mpsc::channel(WAITING);
     let content_type = manner.voice.stream_type();

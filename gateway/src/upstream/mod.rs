@@ -74,7 +74,9 @@ impl Upstream {
         let again = request.clone();
         let client = if dialect == Dialect::G1 { &self.grpc } else { &self.client };
         match client.request_within(request.map(Full::new), head).await {
-            Err(error) if may_repeat(&error, repeat) => client.request_within(again.map(Full::new), head).await,
+            Err(error) if may_repeat(&error, repeat) => {
+                Box::pin(client.request_within(again.map(Full::new), head)).await
+            }
             done => done,
         }
     }

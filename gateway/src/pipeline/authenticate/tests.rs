@@ -25,7 +25,7 @@ fn identify_with(world: &Snapshot, headers: &[(&str, &[u8])]) -> Result<String, 
     for (name, value) in headers {
         builder = builder.header(*name, *value);
     }
-    let head = Head::read(&builder.body(()).unwrap().into_parts().0);
+    let head = Head::read(&builder.body(()).unwrap().into_parts().0, 0);
     identify(&head, world, 1_000).map(|identity| identity.principal().name.clone())
 }
 
