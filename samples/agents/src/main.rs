@@ -36,6 +36,12 @@ struct Arguments {
     /// For the open internet: fewer tasks, for a shorter time, and no webhooks but the listed ones.
     #[arg(long)]
     public_mode: bool,
+    /// How many tasks each agent keeps, instead of the mode's number.
+    #[arg(long)]
+    tasks: Option<usize>,
+    /// How many of them one session may have.
+    #[arg(long)]
+    tasks_per_session: Option<usize>,
     /// Keep tasks in a database in this folder.
     #[arg(long)]
     data: Option<PathBuf>,
@@ -49,10 +55,15 @@ enum RootArgument {
 
 impl Arguments {
     fn settings(self) -> Settings {
-        let bounds = if self.public_mode {
+        let usual = if self.public_mode {
             Bounds { tasks: 2_000, tasks_per_owner: 50, idle: Duration::from_mins(15) }
         } else {
             Bounds { tasks: 5_000, tasks_per_owner: 1_000, idle: Duration::from_hours(1) }
+        };
+        let bounds = Bounds {
+            tasks: self.tasks.unwrap_or(usual.tasks),
+            tasks_per_owner: self.tasks_per_session.unwrap_or(usual.tasks_per_owner),
+            ..usual
         };
         let anything = self.push_allow_all && !self.public_mode;
         Settings {
