@@ -32,6 +32,7 @@ mod registry;
 mod relay;
 mod rig;
 mod route;
+mod sample_page;
 mod seal;
 mod serve;
 mod smuggle;

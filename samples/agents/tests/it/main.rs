@@ -8,4 +8,5 @@ mod client;
 mod echo;
 mod hello;
 mod hostile;
+mod hurl;
 mod page;
