@@ -11,6 +11,7 @@ pub mod dialect;
 pub mod fault;
 pub mod grpc;
 pub mod operation;
+pub mod path;
 pub mod reply;
 pub mod rewrite;
 pub mod shape;

@@ -1,7 +1,7 @@
 //! Path → which document is asked for. Syntax alone: whether it exists is another question.
 
-use crate::pipeline::path;
 use crate::registry::is_name;
+use a2a::path;
 
 /// A document that discovery serves.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,7 +28,6 @@ pub mod head;
 pub mod limit;
 pub mod owner;
 mod parts;
-pub mod path;
 pub mod refusal;
 mod respond;
 pub mod route;

@@ -6,9 +6,9 @@
 //! because a caller without a credential hears of that first.
 
 use crate::pipeline::head::{Head, HeadError};
-use crate::pipeline::path::{self, PathError};
 use a2a::Target;
 use a2a::dialect::TargetError;
+use a2a::path::{self, PathError};
 
 /// Why there is no route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

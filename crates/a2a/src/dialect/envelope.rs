@@ -13,7 +13,7 @@ use crate::{
         jsonrpc::{self, Request},
         proto_v03, query, v03, v10,
     },
-    grpc, shape,
+    grpc, path, shape,
 };
 
 /// A request whose operation is known and whose parameters are unread.
@@ -370,7 +370,5 @@ fn check_list(params: &Object) -> Result<(), Fault> {
 
 /// Ids that can be looked up at all (threat model, Annex B); any other belongs to no task.
 fn lookup_id(id: &str) -> Result<(), Fault> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
-    let fits = (1..=128).contains(&id.len()) && id.bytes().all(plain) && id != "." && id != "..";
-    if fits { Ok(()) } else { Err(Fault::of(FaultKind::TaskNotFound)) }
+    if path::is_task_id(id) { Ok(()) } else { Err(Fault::of(FaultKind::TaskNotFound)) }
 }

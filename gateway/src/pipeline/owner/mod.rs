@@ -15,10 +15,9 @@ pub use page::PageKey;
 
 use crate::clock::Micros;
 use crate::pipeline::authorize::Permit;
-use crate::pipeline::path;
 use crate::registry::TaskScope;
 use crate::tasks::Tasks;
-use a2a::{Answer, Call, Event, OperationKind};
+use a2a::{Answer, Call, Event, OperationKind, path};
 use claims::Claims;
 use pending::Pending;
 use quick_cache::sync::Cache;

@@ -44,6 +44,8 @@ pub fn split(raw: &str) -> Result<Vec<String>, PathError> {
 pub fn is_task_id(id: &str) -> bool {
     (1..=128).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-'))
+        && id != "."
+        && id != ".."
 }
 
 fn segment(raw: &str) -> Result<String, PathError> {
@@ -61,7 +63,7 @@ fn segment(raw: &str) -> Result<String, PathError> {
 }
 
 /// Percent-decodes strictly: a stray `%` is an error, not a character.
-pub(crate) fn decode(raw: &str) -> Result<String, PathError> {
+fn decode(raw: &str) -> Result<String, PathError> {
     let mut bytes = raw.bytes();
     let mut out = Vec::with_capacity(raw.len());
     while let Some(byte) = bytes.next() {
@@ -131,7 +133,7 @@ mod tests {
     #[test]
     fn task_ids_have_a_narrow_alphabet() {
         assert!(is_task_id("3f1c-A.b_c:9"));
-        for bad in ["", "@evil.test", "t1?x=1", "t#", "t 1", "..\u{e9}"] {
+        for bad in ["", ".", "..", "@evil.test", "t1?x=1", "t#", "t 1", "..\u{e9}"] {
             assert!(!is_task_id(bad), "{bad}");
         }
         assert!(!is_task_id(&"a".repeat(129)));
