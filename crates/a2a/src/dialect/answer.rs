@@ -157,7 +157,17 @@ pub(crate) fn check_event(event: &Event) -> Result<(), BadAnswer> {
     if event.payload().is_some_and(|(name, _)| name != "message") && event.task_id().is_none() {
         return Err(BadAnswer::Shape { member: "taskId", problem: "is missing" });
     }
-    Ok(())
+    event.payload().map_or(Ok(()), |(name, payload)| check_payload(name, payload))
+}
+
+/// What readers of either generation refuse a payload without.
+fn check_payload(name: &str, payload: &Object) -> Result<(), BadAnswer> {
+    let member = match name {
+        "message" => "role",
+        "artifactUpdate" => "artifact",
+        _ => "status",
+    };
+    if payload.contains(member) { Ok(()) } else { Err(BadAnswer::Shape { member, problem: "is missing" }) }
 }
 
 /// The document; some agents put a record separator in front.
@@ -270,11 +280,13 @@ pub(crate) fn check(kind: OperationKind, answer: &Answer) -> Result<(), BadAnswe
         OperationKind::SendMessage if answer.body.get("task").is_some() && answer.task_id().is_none() => {
             shape("id", "is missing")
         }
+        OperationKind::SendMessage => ["task", "message"].into_iter().try_for_each(|name| {
+            answer.body.get(name).and_then(Json::as_object).map_or(Ok(()), |payload| check_payload(name, payload))
+        }),
         OperationKind::ListTasks if answer.body.get("tasks").and_then(Json::as_array).is_none() => {
             shape("tasks", "is missing")
         }
-        OperationKind::SendMessage
-        | OperationKind::SendStreamingMessage
+        OperationKind::SendStreamingMessage
         | OperationKind::GetTask
         | OperationKind::ListTasks
         | OperationKind::CancelTask

@@ -26,7 +26,7 @@ pub(crate) fn encode(call: Call, address: &AgentAddress, subscribe: SubscribeVer
     let (method, path, rest) = match kind {
         OperationKind::SendMessage => (Method::POST, format!("/message{colon}send"), Rest::Body),
         OperationKind::SendStreamingMessage => (Method::POST, format!("/message{colon}stream"), Rest::Body),
-        OperationKind::GetTask => (Method::GET, format!("/tasks/{}", take(&mut params, "id")?), Rest::Query),
+        OperationKind::GetTask => (Method::GET, format!("/tasks/{}", take_alone(&mut params)?), Rest::Query),
         OperationKind::ListTasks => (Method::GET, "/tasks".to_owned(), Rest::Query),
         OperationKind::CancelTask => {
             (Method::POST, format!("/tasks/{}{colon}cancel", take(&mut params, "id")?), Rest::Body)
@@ -75,6 +75,14 @@ pub(crate) fn take(params: &mut Object, member: &str) -> Result<String, Fault> {
     let id = params.remove(member);
     let id = id.as_ref().and_then(Json::as_str).filter(|id| !id.is_empty() && *id != "." && *id != "..");
     id.map(escape).ok_or_else(unaddressed)
+}
+
+/// The id of a task for a path that ends with it. `t1:subscribe` would be another operation on another task there.
+pub(crate) fn take_alone(params: &mut Object) -> Result<String, Fault> {
+    if params.str("id").is_some_and(|id| id.ends_with(":cancel") || id.ends_with(":subscribe")) {
+        return Err(unaddressed());
+    }
+    take(params, "id")
 }
 
 pub(crate) fn unaddressed() -> Fault {

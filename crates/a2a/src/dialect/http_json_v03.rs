@@ -8,7 +8,7 @@ use crate::{
     Call, Dialect, Fault, FaultKind, OperationKind, Version,
     dialect::{
         AgentAddress, Outgoing, R3Objects, SubscribeVerb,
-        http_json::{self, is_about_task, take, unaddressed},
+        http_json::{self, is_about_task, take, take_alone, unaddressed},
         jsonrpc, proto_v03,
         query::{self, escape},
         upstream::headers,
@@ -24,7 +24,7 @@ pub(crate) fn encode(call: Call, address: &AgentAddress, subscribe: SubscribeVer
     let (method, path) = match kind {
         OperationKind::SendMessage => (Method::POST, format!("/message{colon}send")),
         OperationKind::SendStreamingMessage => (Method::POST, format!("/message{colon}stream")),
-        OperationKind::GetTask => (Method::GET, format!("/tasks/{}", take(&mut params, "id")?)),
+        OperationKind::GetTask => (Method::GET, format!("/tasks/{}", take_alone(&mut params)?)),
         OperationKind::CancelTask => (Method::POST, format!("/tasks/{}{colon}cancel", take(&mut params, "id")?)),
         OperationKind::SubscribeToTask => {
             let method = match subscribe {

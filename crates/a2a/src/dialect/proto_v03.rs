@@ -104,6 +104,9 @@ pub(crate) fn read_result(kind: OperationKind, result: Json, bytes: R3Bytes) -> 
         object = classify::wrap(object)?;
     }
     read(&mut object, shape, bytes)?;
+    if shape.name == Name::Event {
+        v10::complete_message(&mut object);
+    }
     Ok(Json::Object(object))
 }
 

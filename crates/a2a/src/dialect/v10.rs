@@ -31,7 +31,19 @@ pub(crate) fn read_result(kind: OperationKind, result: Json) -> Result<Json, Fla
         object = classify::wrap(object)?;
     }
     normalise(&mut object, shape)?;
+    if shape.name == Name::Event {
+        complete_message(&mut object);
+    }
     Ok(Json::Object(object))
+}
+
+/// A message has parts; no part at all does not show in protobuf, nor in the JSON that is made of it.
+pub(crate) fn complete_message(event: &mut Object) {
+    if let Some(Json::Object(message)) = event.get_mut("message")
+        && !message.contains("parts")
+    {
+        message.insert("parts", Vec::new());
+    }
 }
 
 /// A result (of a stream: one event) for the wire.
