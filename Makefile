@@ -1,5 +1,5 @@
 # Two commands do all set-up on a fresh machine: `make demo` runs the main job, `make test` passes the tests.
-.PHONY: demo test check check-fast fmt bench hooks long
+.PHONY: demo test check check-fast fmt bench fuzz hooks long
 
 CARGO ?= cargo
 
@@ -21,6 +21,9 @@ fmt:
 
 bench: ## ratios against a bare proxy in the same run, written to docs/performance.md
 	bash gateway/benches/run
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (60), FUZZ_MEGABYTES (1024); needs a C++ compiler; crashes go to fuzz/artifacts
+	CARGO=$(CARGO) bash .ci/fuzz
 
 hooks: ## a pre-commit hook that runs the formatter's check
 	printf '#!/bin/sh\nexec cargo fmt --all --check\n' > "$$(git rev-parse --git-path hooks)/pre-commit"

@@ -1,0 +1,4 @@
+//! Runs `laws::sse_frames` on whatever the fuzzer makes up.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| laws::sse_frames(bytes));
