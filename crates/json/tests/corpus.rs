@@ -1,5 +1,7 @@
 //! The corpus of the fuzz target `jcs`, replayed without a fuzzer. Walked, not listed.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a law that is broken says so")]
+
 mod laws;
 
 #[test]
