@@ -13,7 +13,11 @@ pub enum Action {
     Allow,
     /// It is recorded.
     Monitor,
-    /// The matched text is replaced by `[REDACTED:name]`.
+    /// The matched text is replaced by `[kind#hash]`: equal texts stay equal, so that agents can still tell them apart.
+    Tokenise,
+    /// The matched text is replaced by as many asterisks; of a card number the last four digits stay.
+    Mask,
+    /// The matched text is replaced by `[REDACTED:kind]`.
     Redact,
     /// The whole call, answer, event or card is refused.
     Block,
@@ -21,7 +25,8 @@ pub enum Action {
 
 impl Action {
     /// Every action, mildest first.
-    pub const ALL: [Self; 4] = [Self::Allow, Self::Monitor, Self::Redact, Self::Block];
+    pub const ALL: [Self; 6] =
+        [Self::Allow, Self::Monitor, Self::Tokenise, Self::Mask, Self::Redact, Self::Block];
 
     /// The name in policies and records.
     #[must_use]
@@ -29,6 +34,8 @@ impl Action {
         match self {
             Self::Allow => "allow",
             Self::Monitor => "monitor",
+            Self::Tokenise => "tokenise",
+            Self::Mask => "mask",
             Self::Redact => "redact",
             Self::Block => "block",
         }
@@ -76,6 +83,10 @@ pub enum Place {
     Number,
     /// The key of a member.
     Key,
+    /// Text inside inline bytes.
+    Bytes,
+    /// Something about the message as a whole: its size, a part's form.
+    Whole,
     /// Text that only exists once neighbouring elements of an array are read together.
     Joined,
     /// Text that only exists once neighbouring events of a stream are read together.
@@ -90,6 +101,8 @@ impl Place {
             Self::Text => "text",
             Self::Number => "number",
             Self::Key => "key",
+            Self::Bytes => "bytes",
+            Self::Whole => "whole",
             Self::Joined => "joined",
             Self::Stream => "stream",
         }
@@ -103,7 +116,7 @@ pub struct Finding {
     pub policy: Arc<str>,
     /// The policy's version.
     pub version: i64,
-    /// The kind of detector (`words`, `pattern`), or `unscannable` for content that cannot be looked into.
+    /// The kind of thing (`secret.github`, `pii.card`, `words`), or `unscannable` for content that cannot be looked into.
     pub detector: &'static str,
     /// The name the policy gives the detector.
     pub name: Arc<str>,
@@ -115,6 +128,10 @@ pub struct Finding {
     pub surface: Surface,
     /// In what kind of text.
     pub place: Place,
+    /// In what disguise: `source` in none, `plain`, `tags`, `escaped`, `encoded`, `spelled`.
+    pub view: &'static str,
+    /// How sure, out of 100.
+    pub score: u8,
     /// RFC 6901 pointer to the leaf (for joined text: to the leaf in which the match ends). Keys that are themselves
     /// matched are replaced by `[REDACTED]`, so it is for reading, not for look-up.
     pub pointer: String,
@@ -140,6 +157,8 @@ impl Finding {
             ("mode", Json::from(self.mode.name())),
             ("surface", Json::from(self.surface.name())),
             ("place", Json::from(self.place.name())),
+            ("view", Json::from(self.view)),
+            ("score", Json::from(i64::from(self.score))),
             ("pointer", Json::from(self.pointer.as_str())),
             ("start", offset(self.start)),
             ("end", offset(self.end)),

@@ -10,36 +10,44 @@
 //! | [`surface`], [`finding`], [`verdict`] | the vocabulary |
 //! | [`policy`] | document → checked, compiled [`Pipeline`] |
 //! | [`pipeline`] | run the detectors, the worst action wins |
-//! | [`stream`] | the same for text that arrives in events |
-//! | `detector` | what looks: words, patterns |
-//! | `scan`, `view` | one look at a tree: its leaves, and neighbouring leaves joined |
-//! | `normalise`, `redact`, `hash` | folding with offsets, replacing spans, the keyed hash of what matched |
+//! | [`stream`] | the same for text that arrives in events, exactly |
+//! | [`external`] | what a policy says about guards elsewhere; asking them is the gateway's work |
+//! | `scan`, `view`, `inline` | one look at a tree: its leaves, neighbouring leaves joined, bytes inside them |
+//! | `engine` | every detector on one text, in every view of it |
+//! | `normalise` | views: what a text says once a disguise is undone, with the way back |
+//! | `detector` | what looks: secrets, personal data, injection, words, patterns, addresses, files |
+//! | `measure`, `schema` | what looks at the message as a whole |
+//! | `redact`, `paint`, `hash` | replacing spans of texts and of trees; the keyed hash of what matched |
 //!
 //! Invariants: a blocked tree is unchanged; a redacted tree has the same keys, lengths and types as before, and a second
 //! inspection finds nothing more to redact or block in it; shadow mode changes nothing; unknown members, detectors and
-//! actions are refused, never skipped.
-//!
-//! Not yet: base64 (inline bytes, `data:` URLs) is not decoded, `on_unscannable` says what happens to it; text is not
-//! normalised beyond case and NFKC; a match spread over stream events is cut off, not redacted (see [`stream`]).
+//! actions are refused, never skipped; text in events comes out as the whole text would, however it was cut.
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod detector;
+mod engine;
+pub mod external;
 pub mod finding;
 mod hash;
+mod inline;
+mod measure;
 mod normalise;
+mod paint;
 pub mod pipeline;
 pub mod policy;
 mod redact;
 mod scan;
+mod schema;
 pub mod stream;
 pub mod surface;
 pub mod verdict;
 mod view;
 
+pub use external::External;
 pub use finding::{Action, Finding, Mode, Place};
-pub use pipeline::{Pipeline, inspect_all};
+pub use pipeline::{Hold, Pipeline, inspect_all};
 pub use policy::{Options, PolicyError, Problem};
-pub use stream::{Extent, Inspector, Passage};
+pub use stream::{Extent, Flush, Inspector, Judged, Passage};
 pub use surface::Surface;
 pub use verdict::{Outcome, Verdict};

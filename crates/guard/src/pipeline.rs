@@ -6,12 +6,17 @@ use std::sync::Arc;
 
 use json::{Json, Path};
 
-use crate::detector::Detector;
+use crate::detector::file::Files;
+use crate::engine::Engine;
+use crate::external::External;
 use crate::finding::{Action, Finding, Mode, Place};
-use crate::hash::{MatchKey, hex};
+use crate::hash::hex;
+use crate::measure::Sizes;
 use crate::policy::{self, Options, PolicyError};
-use crate::redact::{self, Mark};
+use crate::paint::Paint;
+use crate::redact::Style;
 use crate::scan::{Hit, scan};
+use crate::schema::Schema;
 use crate::stream::Inspector;
 use crate::surface::Surface;
 use crate::verdict::{Outcome, Verdict};
@@ -26,19 +31,54 @@ const LONGEST_POINTER: usize = 512;
 pub struct Pipeline {
     pub(crate) policy: Arc<str>,
     pub(crate) version: i64,
-    pub(crate) key: MatchKey,
     pub(crate) surfaces: Vec<Surface>,
     pub(crate) mode: Mode,
     pub(crate) rules: Vec<Rule>,
+    pub(crate) engine: Engine,
     pub(crate) on_error: OnError,
     pub(crate) on_unscannable: OnUnscannable,
+    pub(crate) hold: Hold,
+    pub(crate) externals: Vec<External>,
 }
 
 /// A detector of a policy and what follows from its findings.
 pub(crate) struct Rule {
     pub(crate) name: Arc<str>,
     pub(crate) action: Action,
-    pub(crate) detector: Box<dyn Detector>,
+    pub(crate) looks: Looks,
+}
+
+/// Where a rule's detector is.
+pub(crate) enum Looks {
+    /// In the engine, under our own kinds.
+    Ours,
+    /// In the engine, as its author wrote it.
+    Custom,
+    /// At inline bytes.
+    File(Files),
+    /// At numbers of parts and characters.
+    Size(Sizes),
+    /// At data parts.
+    Schema(Box<Schema>),
+}
+
+/// How text that arrives in events is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Only what is not decided yet.
+    Exact,
+    /// Until the message or artifact is complete.
+    Message,
+}
+
+impl Hold {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "exact" => Some(Self::Exact),
+            "message" => Some(Self::Message),
+            _ => None,
+        }
+    }
 }
 
 /// What happens when a detector fails.
@@ -119,13 +159,63 @@ impl Pipeline {
         Inspector::new(vec![Arc::clone(self)], surface)
     }
 
-    /// How far from a joint a match of any rule can reach, in characters.
-    pub(crate) fn reach(&self) -> usize {
-        self.rules.iter().map(|rule| rule.detector.reach()).max().unwrap_or(0)
+    /// The policy's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.policy
+    }
+
+    /// Its version.
+    #[must_use]
+    pub fn version(&self) -> i64 {
+        self.version
+    }
+
+    /// The guards outside that must be asked too.
+    #[must_use]
+    pub fn externals(&self) -> &[External] {
+        &self.externals
+    }
+
+    /// Whether what could not be looked at passes.
+    #[must_use]
+    pub fn passes_on_error(&self) -> bool {
+        self.on_error == OnError::Allow
+    }
+
+    /// How text that arrives in events is held back.
+    #[must_use]
+    pub fn hold(&self) -> Hold {
+        self.hold
+    }
+
+    /// Whether findings have their action.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What rules about the message as a whole mind: the rule, the kind, and where.
+    pub(crate) fn whole(&self, json: &Json, mind: &mut dyn FnMut(usize, &'static str, String)) {
+        for (at, rule) in self.rules.iter().enumerate() {
+            match &rule.looks {
+                Looks::Size(sizes) => sizes.check(json, &mut |kind, pointer| mind(at, kind, pointer)),
+                Looks::Schema(schema) => schema.check(json, &mut |pointer| mind(at, "schema", pointer)),
+                Looks::Ours | Looks::Custom | Looks::File(_) => {}
+            }
+        }
     }
 
     fn rule_name(&self, hit: &Hit) -> &str {
         hit.rule.and_then(|index| self.rules.get(index)).map_or(UNSCANNABLE, |rule| &rule.name)
+    }
+
+    /// What a finding is called in the text that replaces it: our own kinds, or the name its author gave it.
+    pub(crate) fn label<'a>(&'a self, rule: Option<usize>, kind: &'a str) -> &'a str {
+        match rule.and_then(|rule| self.rules.get(rule)) {
+            Some(Rule { looks: Looks::Custom, name, .. }) if !kind.starts_with("url.") => name,
+            Some(_) | None => kind,
+        }
     }
 }
 
@@ -136,7 +226,7 @@ pub fn inspect_all(
     json: &mut Json,
     structural: &dyn Fn(&Path<'_>) -> bool,
 ) -> Verdict {
-    let Examined { verdict, redacted, .. } = examine(pipelines, surface, json, structural);
+    let Examined { verdict, redacted, .. } = examine(pipelines, surface, json, structural, &HashSet::new());
     if let Some(redacted) = redacted {
         *json = redacted;
     }
@@ -151,18 +241,20 @@ pub(crate) struct Examined {
     pub(crate) masks: Masks,
 }
 
-/// Looks without touching: once at the tree, and once more at its redacted copy, in which nothing may be left.
+/// Looks without touching: once at the tree, and once more at its redacted copy, in which nothing may be left. `apart`
+/// names the leaves that are looked at elsewhere.
 pub(crate) fn examine(
     pipelines: &[&Pipeline],
     surface: Surface,
     json: &Json,
     structural: &dyn Fn(&Path<'_>) -> bool,
+    apart: &HashSet<String>,
 ) -> Examined {
     let guarding = pipelines.iter().copied().filter(|pipeline| pipeline.guards(surface));
     let mut seen: Vec<Seen<'_>> =
-        guarding.map(|pipeline| Seen { pipeline, hits: scan(pipeline, json, structural) }).collect();
+        guarding.map(|pipeline| Seen { pipeline, hits: scan(pipeline, json, structural, apart) }).collect();
     let masks = Masks::new(&seen);
-    let (outcome, redacted) = decide(&mut seen, json, structural);
+    let (outcome, redacted) = decide(&mut seen, json, structural, apart);
     let (findings, omitted) = report(&seen, surface, &masks);
     Examined { verdict: Verdict { outcome, findings, omitted }, redacted, masks }
 }
@@ -173,21 +265,31 @@ struct Seen<'p> {
     hits: Vec<Hit>,
 }
 
-fn decide(seen: &mut [Seen<'_>], json: &Json, structural: &dyn Fn(&Path<'_>) -> bool) -> (Outcome, Option<Json>) {
+fn decide(
+    seen: &mut [Seen<'_>],
+    json: &Json,
+    structural: &dyn Fn(&Path<'_>) -> bool,
+    apart: &HashSet<String>,
+) -> (Outcome, Option<Json>) {
     let blocking = enforced(seen).find(|(_, hit)| hit.action == Action::Block);
     if let Some((pipeline, hit)) = blocking {
         return (Outcome::Blocked { rule: pipeline.rule_name(hit).to_owned() }, None);
     }
-    let marks: Vec<Mark<'_>> = enforced(seen)
-        .filter(|(_, hit)| hit.action == Action::Redact)
-        .map(|(pipeline, hit)| Mark { pointer: &hit.pointer, span: hit.span.clone(), name: pipeline.rule_name(hit) })
-        .collect();
-    if marks.is_empty() {
+    let mut paint = Paint::default();
+    for (at, seen) in seen.iter().enumerate().filter(|(_, seen)| seen.pipeline.mode == Mode::Enforce) {
+        for hit in seen.hits.iter().filter(|hit| hit.action > Action::Monitor) {
+            let place = at.saturating_mul(1_000).saturating_add(hit.rule.unwrap_or_default());
+            let label = seen.pipeline.label(hit.rule, hit.kind);
+            let style = Style::of(hit.action, label, &hex(hit.hash), hit.keep);
+            paint.add(&hit.pieces, style, rank_of(hit.action, place));
+        }
+    }
+    if paint.is_empty() {
         return (Outcome::Allowed, None);
     }
     let mut copy = json.clone();
-    redact::apply(&mut copy, &marks);
-    match left_over(seen, &copy, structural) {
+    paint.apply(&mut copy);
+    match left_over(seen, &copy, structural, apart) {
         None => (Outcome::Redacted, Some(copy)),
         Some((policy, rule, name)) => {
             let hits = seen.get_mut(policy).into_iter().flat_map(|seen| seen.hits.iter_mut());
@@ -195,6 +297,12 @@ fn decide(seen: &mut [Seen<'_>], json: &Json, structural: &dyn Fn(&Path<'_>) -> 
             (Outcome::Blocked { rule: name }, None)
         }
     }
+}
+
+/// Of marks that begin at one place the one with the worst action counts, then the first.
+pub(crate) fn rank_of(action: Action, place: usize) -> usize {
+    let severity = Action::ALL.iter().rev().position(|one| *one == action).unwrap_or_default();
+    severity.saturating_mul(1 << 24).saturating_add(place)
 }
 
 /// Hits that count, each with its policy.
@@ -208,11 +316,12 @@ fn left_over(
     seen: &[Seen<'_>],
     redacted: &Json,
     structural: &dyn Fn(&Path<'_>) -> bool,
+    apart: &HashSet<String>,
 ) -> Option<(usize, Option<usize>, String)> {
     let enforcing = seen.iter().enumerate().filter(|(_, seen)| seen.pipeline.mode == Mode::Enforce);
     enforcing.into_iter().find_map(|(at, seen)| {
-        let hits = scan(seen.pipeline, redacted, structural);
-        let left = hits.iter().find(|hit| hit.action >= Action::Redact)?;
+        let hits = scan(seen.pipeline, redacted, structural, apart);
+        let left = hits.iter().find(|hit| hit.action > Action::Monitor)?;
         Some((at, left.rule, seen.pipeline.rule_name(left).to_owned()))
     })
 }
@@ -237,18 +346,22 @@ fn report(seen: &[Seen<'_>], surface: Surface, masks: &Masks) -> (Vec<Finding>, 
 
 pub(crate) fn finding(pipeline: &Pipeline, hit: &Hit, surface: Surface, masks: &Masks) -> Finding {
     let rule = hit.rule.and_then(|index| pipeline.rules.get(index));
+    let piece = hit.pieces.last();
+    let span = piece.map_or(0..0, |piece| piece.span.clone());
     Finding {
         policy: Arc::clone(&pipeline.policy),
         version: pipeline.version,
-        detector: rule.map_or(UNSCANNABLE, |rule| rule.detector.kind()),
+        detector: hit.kind,
         name: rule.map_or_else(|| Arc::from(UNSCANNABLE), |rule| Arc::clone(&rule.name)),
         action: hit.action,
         mode: pipeline.mode,
         surface,
         place: hit.place,
-        pointer: masks.hide(&hit.pointer),
-        start: hit.span.start,
-        end: hit.span.end,
+        view: hit.view,
+        score: hit.score,
+        pointer: piece.map_or_else(String::new, |piece| masks.hide(&piece.pointer)),
+        start: span.start,
+        end: span.end,
         hash: hex(hit.hash),
     }
 }
@@ -260,7 +373,8 @@ pub(crate) struct Masks(HashSet<Arc<str>>);
 impl Masks {
     fn new(seen: &[Seen<'_>]) -> Self {
         let hits = seen.iter().flat_map(|seen| &seen.hits);
-        Self(hits.filter(|hit| hit.place == Place::Key).map(|hit| Arc::clone(&hit.pointer)).collect())
+        let keys = hits.filter(|hit| hit.place == Place::Key).flat_map(|hit| &hit.pieces);
+        Self(keys.map(|piece| Arc::clone(&piece.pointer)).collect())
     }
 
     /// The pointer with such keys replaced, cut to a bearable length.

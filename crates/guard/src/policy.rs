@@ -1,26 +1,32 @@
 //! Policy document → checked, compiled pipeline.
 //!
 //! ```json
-//! {"surfaces": ["a2a_inbound", "a2a_outbound"], "mode": "enforce", "on_error": "block", "on_unscannable": "flag",
+//! {"surfaces": ["a2a_inbound", "a2a_outbound"], "mode": "enforce", "on_error": "block", "on_unscannable": "flag", "hold": "exact",
 //!  "detectors": [
+//!    {"id": "secret", "action": "redact"},
+//!    {"id": "pii.card", "action": "mask"},
+//!    {"id": "injection", "threshold": 70, "action": "block"},
 //!    {"id": "words", "name": "code-names", "words": ["Blue Heron"], "whole_word": true, "case_sensitive": false, "action": "block"},
-//!    {"id": "pattern", "name": "aws-key", "pattern": "AKIA[0-9A-Z]{16}", "max_length": 20, "action": "redact"}]}
+//!    {"id": "pattern", "name": "ticket", "pattern": "ACME-[0-9]{1,8}", "max_length": 20, "action": "redact"}]}
 //! ```
-//! `surfaces` and `detectors` are required, and `id` and `action` of a detector; `mode`, `on_error` and `on_unscannable`
-//! have the values shown where they are missing, `name` is the `id`, `max_length` is 4096. Everything that is wrong is
-//! named at once; what is unknown is refused, because a rule that is skipped guards nothing.
+//! `surfaces` and `detectors` are required, and `id` and `action` of a detector; the other members have the values shown
+//! where they are missing, `name` is the `id`, `max_length` is 4096. Everything that is wrong is named at once; what is
+//! unknown is refused, because a rule that is skipped guards nothing.
 
-use std::collections::HashSet;
+mod detectors;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use json::{Json, Object};
 
-use crate::detector::words::{Edges, Words};
-use crate::detector::{Detector, Scan, pattern, words};
+use crate::detector::builtin::Builtins;
+use crate::detector::injection::Quotes;
+use crate::engine::{Custom, Engine};
+use crate::external::External;
 use crate::finding::{Action, Mode};
 use crate::hash::MatchKey;
-use crate::normalise::Case;
-use crate::pipeline::{OnError, OnUnscannable, Pipeline, Rule};
+use crate::pipeline::{Hold, Looks, OnError, OnUnscannable, Pipeline, Rule};
 use crate::redact;
 use crate::surface::Surface;
 
@@ -28,6 +34,8 @@ use crate::surface::Surface;
 const MOST_DETECTORS: usize = 100;
 /// Longest detector name, in bytes.
 const LONGEST_NAME: usize = 64;
+/// The actions a policy may name.
+const ACTIONS: &str = "allow, monitor, tokenise, mask, redact, block";
 
 /// What a policy is compiled with.
 #[derive(Clone, Copy)]
@@ -64,21 +72,50 @@ pub(crate) fn compile(document: &Json, options: &Options<'_>) -> Result<Pipeline
         check.refuse("", "a policy is an object");
         &nothing
     });
-    check.members(policy, "", &["surfaces", "mode", "detectors", "on_error", "on_unscannable"]);
+    check.members(policy, "", &["surfaces", "mode", "detectors", "on_error", "on_unscannable", "hold", "description"]);
+    let surfaces = check.surfaces(policy);
+    let mode = check.choice(policy, "", "mode", Mode::from_name, "enforce, shadow").unwrap_or(Mode::Enforce);
+    let parts = check.rules(policy);
+    let quotes = if surfaces == [Surface::Card] { Quotes::Count } else { Quotes::Dampen };
     let pipeline = Pipeline {
         policy: Arc::from(options.policy),
         version: options.version,
-        key: MatchKey::new(options.key),
-        surfaces: check.surfaces(policy),
-        mode: check.choice(policy, "", "mode", Mode::from_name, "enforce, shadow").unwrap_or(Mode::Enforce),
-        rules: check.rules(policy),
+        surfaces,
+        mode,
         on_error: check.choice(policy, "", "on_error", OnError::from_name, "block, allow").unwrap_or(OnError::Block),
         on_unscannable: check
             .choice(policy, "", "on_unscannable", OnUnscannable::from_name, "flag, block, allow")
             .unwrap_or(OnUnscannable::Flag),
+        hold: check.choice(policy, "", "hold", Hold::from_name, "exact, message").unwrap_or(Hold::Exact),
+        engine: check.engine(&parts, MatchKey::new(options.key), quotes),
+        rules: parts.rules,
+        externals: parts.externals,
     };
-    check.tokens(&pipeline.rules);
-    if check.problems.is_empty() { Ok(pipeline) } else { Err(PolicyError { problems: check.problems }) }
+    check.engine_custom(pipeline, parts.custom)
+}
+
+/// What the detectors of a document come to.
+#[derive(Default)]
+struct Parts {
+    rules: Vec<Rule>,
+    externals: Vec<External>,
+    /// Kind → the rules that want it.
+    by_kind: HashMap<&'static str, Vec<usize>>,
+    injection: Vec<(usize, u8)>,
+    custom: Vec<(usize, Custom)>,
+    hidden: Vec<usize>,
+    nested: Vec<usize>,
+}
+
+/// What one detector of a document comes to.
+enum Part {
+    Kinds(Vec<&'static str>),
+    Injection(u8),
+    Custom(Custom),
+    Hidden,
+    Nested,
+    Looks(Looks),
+    External(External),
 }
 
 /// Collects problems.
@@ -142,49 +179,102 @@ impl Checker {
         surfaces
     }
 
-    fn rules(&mut self, policy: &Object) -> Vec<Rule> {
+    fn rules(&mut self, policy: &Object) -> Parts {
+        let mut parts = Parts::default();
         let Some(detectors) = policy.get("detectors").and_then(Json::as_array) else {
             self.refuse("/detectors", "must be a list of detectors");
-            return Vec::new();
+            return parts;
         };
         if detectors.len() > MOST_DETECTORS {
             self.refuse("/detectors", format!("more than {MOST_DETECTORS} detectors"));
-            return Vec::new();
+            return parts;
         }
         let mut names = HashSet::new();
-        let mut rules = Vec::new();
         for (at, detector) in detectors.iter().enumerate() {
             let path = format!("/detectors/{at}");
             match detector.as_object() {
-                Some(detector) => rules.extend(self.rule(detector, &path, &mut names)),
+                Some(detector) => self.rule(detector, &path, &mut names, &mut parts),
                 None => self.refuse(path, "a detector is an object"),
             }
         }
-        // `allow` switches a detector off; it is checked all the same.
-        rules.retain(|rule| rule.action > Action::Allow);
-        rules
+        parts
     }
 
-    fn rule<'a>(&mut self, detector: &'a Object, path: &str, names: &mut HashSet<&'a str>) -> Option<Rule> {
+    fn rule<'a>(&mut self, detector: &'a Object, path: &str, names: &mut HashSet<&'a str>, parts: &mut Parts) {
         let id = detector.str("id");
         let name = self.name(detector, path, names);
-        let action = self.choice(detector, path, "action", Action::from_name, "allow, monitor, redact, block");
+        let action = self.choice(detector, path, "action", Action::from_name, ACTIONS);
         if !detector.contains("action") {
-            self.refuse(join(path, "action"), "is missing; one of: allow, monitor, redact, block");
+            self.refuse(join(path, "action"), format!("is missing; one of: {ACTIONS}"));
         }
-        let looks: Option<Box<dyn Detector>> = match id {
-            Some("words") => self.words(detector, path).map(|words| Box::new(words) as _),
-            Some("pattern") => self.pattern(detector, path).map(|pattern| Box::new(pattern) as _),
-            Some(other) => {
-                self.refuse(join(path, "id"), format!("unknown detector {}; known: words, pattern", quoted(other)));
-                None
-            }
+        let part = match id {
+            Some(id) => self.part(id, detector, path, action),
             None => {
-                self.refuse(join(path, "id"), "must be one of: words, pattern");
+                self.refuse(join(path, "id"), format!("must be one of: {}", detectors::known()));
                 None
             }
         };
-        Some(Rule { name: name?, action: action?, detector: looks? })
+        // `allow` switches a detector off; it is checked all the same.
+        let (Some(name), Some(action), Some(part)) = (name, action.filter(|action| *action > Action::Allow), part) else { return };
+        let at = parts.rules.len();
+        let looks = match part {
+            Part::External(external) => {
+                parts.externals.push(External { name: Arc::clone(&name), action, ..external });
+                return;
+            }
+            Part::Kinds(kinds) => {
+                for kind in kinds {
+                    parts.by_kind.entry(kind).or_default().push(at);
+                }
+                Looks::Ours
+            }
+            Part::Injection(threshold) => {
+                parts.injection.push((at, threshold));
+                Looks::Ours
+            }
+            Part::Custom(custom) => {
+                parts.custom.push((at, custom));
+                Looks::Custom
+            }
+            Part::Hidden => {
+                parts.hidden.push(at);
+                Looks::Ours
+            }
+            Part::Nested => {
+                parts.nested.push(at);
+                Looks::Ours
+            }
+            Part::Looks(looks) => looks,
+        };
+        parts.rules.push(Rule { name, action, looks });
+    }
+
+    fn engine(&mut self, parts: &Parts, key: MatchKey, quotes: Quotes) -> Engine {
+        let mut kinds: BTreeSet<&'static str> = parts.by_kind.keys().copied().collect();
+        if !parts.injection.is_empty() {
+            kinds.insert(crate::detector::builtin::INJECTION);
+        }
+        let builtins = Builtins::new(&kinds).unwrap_or_else(|problem| {
+            self.refuse("/detectors", format!("our own detectors do not compile: {problem}"));
+            Builtins::none()
+        });
+        Engine {
+            key,
+            builtins,
+            by_kind: parts.by_kind.clone(),
+            injection: parts.injection.clone(),
+            custom: Vec::new(),
+            hidden: parts.hidden.clone(),
+            nested: parts.nested.clone(),
+            quotes,
+        }
+    }
+
+    /// The finished pipeline, if nothing was wrong.
+    fn engine_custom(mut self, mut pipeline: Pipeline, custom: Vec<(usize, Custom)>) -> Result<Pipeline, PolicyError> {
+        pipeline.engine.custom = custom;
+        self.tokens(&pipeline);
+        if self.problems.is_empty() { Ok(pipeline) } else { Err(PolicyError { problems: self.problems }) }
     }
 
     /// Names stand in tokens and records, so they are short, plain and unique.
@@ -209,71 +299,16 @@ impl Checker {
         }
     }
 
-    fn words(&mut self, detector: &Object, path: &str) -> Option<Words> {
-        self.members(detector, path, &["id", "name", "action", "words", "whole_word", "case_sensitive"]);
-        let whole_word = self.flag(detector, path, "whole_word").unwrap_or(true);
-        let case_sensitive = self.flag(detector, path, "case_sensitive").unwrap_or(false);
-        let edges = if whole_word { Edges::WholeWord } else { Edges::Anywhere };
-        let case = if case_sensitive { Case::Kept } else { Case::Folded };
-        let path = join(path, "words");
-        let Some(list) = detector.get("words").and_then(Json::as_array).filter(|list| !list.is_empty()) else {
-            self.refuse(path, "must be a list of at least one word");
-            return None;
-        };
-        let before = self.problems.len();
-        let words: Vec<&str> = list.iter().enumerate().filter_map(|(at, word)| self.word(word, &path, at)).collect();
-        if list.len() > words::MOST_WORDS || words.iter().map(|word| word.len()).sum::<usize>() > words::MOST_BYTES {
-            let (most, bytes) = (words::MOST_WORDS, words::MOST_BYTES);
-            self.refuse(path.as_str(), format!("more than {most} words or {bytes} bytes"));
-        }
-        if self.problems.len() > before {
-            return None;
-        }
-        Words::new(&words, case, edges).map_err(|problem| self.refuse(path, problem)).ok()
-    }
-
-    fn word<'a>(&mut self, word: &'a Json, path: &str, at: usize) -> Option<&'a str> {
-        let fits = |word: &&str| !word.is_empty() && word.trim() == *word && word.chars().count() <= words::LONGEST;
-        let word = word.as_str().filter(fits);
-        if word.is_none() {
-            let problem = format!("must be 1 to {} characters without space around them", words::LONGEST);
-            self.refuse(format!("{path}/{at}"), problem);
-        }
-        word
-    }
-
-    fn pattern(&mut self, detector: &Object, path: &str) -> Option<pattern::Pattern> {
-        self.members(detector, path, &["id", "name", "action", "pattern", "max_length"]);
-        let longest = pattern::LONGEST_MATCH;
-        let max_length = match detector.get("max_length") {
-            None => Some(longest),
-            Some(value) => {
-                let bound =
-                    value.as_number().and_then(json::Number::as_i64).and_then(|bound| usize::try_from(bound).ok());
-                bound.filter(|bound| (1..=longest).contains(bound))
-            }
-        };
-        if max_length.is_none() {
-            self.refuse(join(path, "max_length"), format!("must be a whole number from 1 to {longest}"));
-        }
-        let Some(source) = detector.str("pattern") else {
-            self.refuse(join(path, "pattern"), "must be a regular expression");
-            return None;
-        };
-        let compiled = pattern::Pattern::new(source, max_length.unwrap_or(longest));
-        compiled.map_err(|problem| self.refuse(join(path, "pattern"), problem)).ok()
-    }
-
     /// A token that is itself a finding would turn every redaction into a block.
-    fn tokens(&mut self, rules: &[Rule]) {
-        for redacting in rules.iter().filter(|rule| rule.action == Action::Redact) {
-            let token = redact::token(&redacting.name);
-            for minding in rules.iter().filter(|rule| rule.action >= Action::Redact) {
-                if minding.detector.scan(&token) != Scan::Spans(Vec::new()) {
-                    let problem =
-                        format!("{} finds the replacement text {token}; change it or the name", quoted(&minding.name));
-                    self.refuse("/detectors", problem);
-                }
+    fn tokens(&mut self, pipeline: &Pipeline) {
+        for (at, redacting) in pipeline.rules.iter().enumerate().filter(|(_, rule)| rule.action == Action::Redact) {
+            let token = redact::token(pipeline.label(Some(at), &redacting.name));
+            let seen = pipeline.engine.scan(&token).matches;
+            let minding = seen.iter().filter_map(|found| pipeline.rules.get(found.rule)).find(|rule| rule.action > Action::Monitor);
+            if let Some(minding) = minding {
+                let problem =
+                    format!("{} finds the replacement text {token}; change it or the name", quoted(&minding.name));
+                self.refuse("/detectors", problem);
             }
         }
     }

@@ -1,30 +1,34 @@
-//! The same verdict for text that arrives in events.
+//! The same verdict for text that arrives in events (threat-model Annex D).
 //!
-//! Every event is inspected whole, and redacted as if it stood alone. Besides, the end of what each channel has had is
-//! kept, as far as a match can reach, and a match that spans it and the new event is *detected*: with action `redact` or
-//! `block` the event is blocked and the stream must be cut, because the first piece of the match is already out.
+//! Every event leaves at once, minus the end of its text that more text could still turn into a match; that tail is put
+//! in front of the channel's next text, or is given out when the channel ends. So however an agent cuts its text, what
+//! the caller can join is what redacting the whole would have given, and a match is never seen half. No clock releases
+//! a tail.
 //!
-//! So nothing that a rule minds is ever completed on the wire, but a piece of it may be seen, and a secret that a model
-//! happens to cut over two tokens ends the stream instead of being redacted. Exact redaction over events (holding back
-//! only the undecided tail) is the full engine's. A whole-word rule takes the end of an event for the end of a word.
+//! A match that is spread over several channels is detected and cuts the stream; so does one that began in text that was
+//! told before the stream was under inspection. Signals of injection add up over a channel and are not held back.
 
-use std::collections::HashMap;
-use std::ops::Range;
+mod channel;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use json::{Json, Path};
 
 use crate::finding::{Action, Finding, Mode, Place};
-use crate::pipeline::{Examined, Masks, Pipeline, Rule, examine, finding};
-use crate::scan::{Hit, Look, escalate, look};
+use crate::pipeline::{Examined, Hold, Masks, Pipeline, examine, finding};
+use crate::scan::{Hit, Piece};
 use crate::surface::Surface;
 use crate::verdict::{Outcome, Verdict};
+use channel::{Channel, Pushed, Told};
 
 /// Most open channels of one stream; more is refused, because each keeps text.
 const MOST_CHANNELS: usize = 256;
 
 /// The rule that blocks a stream with too many channels.
 const CHANNELS: &str = "stream.channels";
+/// The rule that blocks a match over several channels, or over what was told already.
+const ACROSS: &str = "stream.across";
 
 /// How a piece of text belongs to its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +37,10 @@ pub enum Extent {
     Continues,
     /// The channel starts anew with it (`append: false`).
     Begins,
-    /// It follows, and by what is said nothing will follow it (`lastChunk`). What follows all the same is still joined.
+    /// It follows, and nothing will follow it (`lastChunk`). What follows all the same is joined to it, but what was told
+    /// is told.
     Ends,
-    /// A complete unit: it starts and ends its channel. What follows all the same is still joined.
+    /// A complete unit, looked at as such. What follows all the same is joined to it.
     Whole,
 }
 
@@ -50,13 +55,33 @@ pub struct Passage<'a> {
     pub extent: Extent,
 }
 
+/// The end of a channel's text that no event of its own brings: it must be told before the event it came with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flush {
+    /// The channel.
+    pub channel: String,
+    /// What is left of its text.
+    pub text: String,
+}
+
+/// What an event comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// What happened to the event.
+    pub verdict: Verdict,
+    /// What to tell before it.
+    pub flushes: Vec<Flush>,
+}
+
 /// One stream under inspection.
 pub struct Inspector {
     pipelines: Vec<Arc<Pipeline>>,
     surface: Surface,
-    /// The end of each channel's text, as it went out, and whether more is to come.
-    tails: HashMap<String, (String, bool)>,
-    reach: usize,
+    channels: HashMap<String, Channel>,
+    /// The end of all text, whatever its channel, and the channel it was of.
+    across: Channel,
+    last: String,
+    hold: Hold,
 }
 
 impl Inspector {
@@ -64,128 +89,203 @@ impl Inspector {
     #[must_use]
     pub fn new(pipelines: Vec<Arc<Pipeline>>, surface: Surface) -> Self {
         let pipelines: Vec<_> = pipelines.into_iter().filter(|pipeline| pipeline.guards(surface)).collect();
-        let reach = pipelines.iter().map(|pipeline| pipeline.reach()).max().unwrap_or(0);
-        Self { pipelines, surface, tails: HashMap::new(), reach }
+        let holds = |pipeline: &Arc<Pipeline>| pipeline.hold == Hold::Message && pipeline.mode == Mode::Enforce;
+        let hold = if pipelines.iter().any(holds) { Hold::Message } else { Hold::Exact };
+        Self { pipelines, surface, channels: HashMap::new(), across: Channel::new(), last: String::new(), hold }
     }
 
-    /// Looks at one event: whole, and together with the end of what its channels had before. After a verdict of
-    /// `Blocked` the event is as it came in, and the stream must be cut.
+    /// How many characters are held back, over all channels.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.channels.values().map(Channel::held).sum()
+    }
+
+    /// Looks at one event. `ends` says that no channel goes on behind it. After a verdict of `Blocked` the event is as it
+    /// came in, and the stream must be cut.
     pub fn event(
         &mut self,
         json: &mut Json,
         structural: &dyn Fn(&Path<'_>) -> bool,
         passages: &[Passage<'_>],
-    ) -> Verdict {
+        ends: bool,
+    ) -> Judged {
         let pipelines: Vec<&Pipeline> = self.pipelines.iter().map(|pipeline| &**pipeline).collect();
-        let Examined { mut verdict, redacted, masks } = examine(&pipelines, self.surface, json, structural);
+        let pieces = passages.iter().filter(|passage| passage.extent != Extent::Whole);
+        let apart: HashSet<String> = pieces.flat_map(|passage| passage.leaves.iter().cloned()).collect();
+        let Examined { verdict, redacted, masks } = examine(&pipelines, self.surface, json, structural, &apart);
+        let mut judged = Judged { verdict, flushes: Vec::new() };
+        let mut copy = redacted;
         for passage in passages {
-            if verdict.blocked_by().is_some() {
-                return verdict;
+            if judged.verdict.blocked_by().is_some() {
+                return Judged { flushes: Vec::new(), ..judged };
             }
-            self.passage(passage, redacted.as_ref().unwrap_or(json), &masks, &mut verdict);
+            self.passage(passage, json, &mut copy, &masks, &mut judged);
         }
-        if verdict.blocked_by().is_none()
-            && let Some(redacted) = redacted
-        {
-            *json = redacted;
+        if ends && judged.verdict.blocked_by().is_none() {
+            self.flush(&mut judged);
         }
-        verdict
+        match (judged.verdict.blocked_by().is_some(), copy) {
+            (true, _) => judged.flushes.clear(),
+            (false, Some(copy)) => *json = copy,
+            (false, None) => {}
+        }
+        judged
     }
 
-    fn passage(&mut self, passage: &Passage<'_>, json: &Json, masks: &Masks, verdict: &mut Verdict) {
-        let leaves = passage.leaves.iter().filter_map(|pointer| json.pointer(pointer).and_then(Json::as_str));
-        let fresh: String = leaves.collect();
-        let tail = self.tails.remove(passage.channel).map(|(tail, _)| tail).unwrap_or_default();
-        let tail = match passage.extent {
-            Extent::Continues | Extent::Ends => tail,
-            Extent::Begins | Extent::Whole => String::new(),
-        };
-        if !tail.is_empty() && !fresh.is_empty() {
-            self.joint(passage, &tail, &fresh, masks, verdict);
-        }
-        let open = match passage.extent {
-            Extent::Continues | Extent::Begins => true,
-            Extent::Ends | Extent::Whole => false,
-        };
-        self.keep(passage.channel, tail + &fresh, open, verdict);
+    /// The stream is over: what is held back can be told.
+    pub fn finish(&mut self) -> Judged {
+        let mut judged = Judged { verdict: Verdict::allowed(), flushes: Vec::new() };
+        self.flush(&mut judged);
+        judged
     }
 
-    /// Looks at both sides of the joint between what a channel had and what it gets.
-    fn joint(&self, passage: &Passage<'_>, tail: &str, fresh: &str, masks: &Masks, verdict: &mut Verdict) {
-        let pointer: Arc<str> = passage.leaves.first().map(String::as_str).unwrap_or_default().into();
-        for pipeline in &self.pipelines {
-            for (index, rule) in pipeline.rules.iter().enumerate() {
-                let reach = rule.detector.reach();
-                let window = format!("{}{}", last(tail, reach), first(fresh, reach));
-                let joint = last(tail, reach).len();
-                let Some((span, action)) = crossing(pipeline, rule, &window, joint) else { continue };
-                let hash = pipeline.key.hash(window.get(span.clone()).unwrap_or_default());
-                let span = 0..span.end.saturating_sub(joint);
-                let pointer = Arc::clone(&pointer);
-                let hit = Hit { rule: Some(index), ordinal: 0, pointer, place: Place::Stream, span, action, hash };
-                add(verdict, finding(pipeline, &hit, self.surface, masks));
+    fn passage(&mut self, passage: &Passage<'_>, json: &Json, copy: &mut Option<Json>, masks: &Masks, judged: &mut Judged) {
+        let text = |pointer: &String| json.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
+        let texts: Vec<&str> = passage.leaves.iter().map(text).collect();
+        self.cross(passage, &texts, masks, &mut judged.verdict);
+        if judged.verdict.blocked_by().is_some() || self.pipelines.is_empty() {
+            return;
+        }
+        if matches!(passage.extent, Extent::Begins | Extent::Whole) {
+            self.reset(passage.channel, judged);
+        }
+        if !self.make_room(passage, &mut judged.verdict) {
+            return;
+        }
+        let hold = self.hold;
+        let channel = self.channels.entry(passage.channel.to_owned()).or_insert_with(Channel::new);
+        match passage.extent {
+            Extent::Whole => channel.seed(&self.pipelines, &texts),
+            Extent::Continues | Extent::Begins | Extent::Ends => {
+                let done = passage.extent == Extent::Ends;
+                let pushed = channel.push(&self.pipelines, &texts, done, hold);
+                let copy = copy.get_or_insert_with(|| json.clone());
+                for (pointer, out) in passage.leaves.iter().zip(&pushed.out) {
+                    if let Some(Json::String(leaf)) = copy.pointer_mut(pointer) {
+                        leaf.clone_from(out);
+                    }
+                }
+                self.take(pushed, passage.leaves, masks, &mut judged.verdict);
             }
         }
     }
 
-    /// Keeps the end of a channel's text. A channel that was said to be over makes room for another.
-    fn keep(&mut self, channel: &str, text: String, open: bool, verdict: &mut Verdict) {
-        if self.reach == 0 {
+    /// A channel that starts anew tells its old end first.
+    fn reset(&mut self, name: &str, judged: &mut Judged) {
+        if let Some(mut channel) = self.channels.remove(name) {
+            self.drain(name, &mut channel, judged);
+        }
+    }
+
+    fn flush(&mut self, judged: &mut Judged) {
+        let mut names: Vec<String> = self.channels.keys().cloned().collect();
+        names.sort_unstable();
+        for name in names {
+            if judged.verdict.blocked_by().is_some() {
+                return;
+            }
+            if let Some(mut channel) = self.channels.remove(&name) {
+                self.drain(&name, &mut channel, judged);
+                channel.close();
+                self.channels.insert(name, channel);
+            }
+        }
+    }
+
+    fn drain(&self, name: &str, channel: &mut Channel, judged: &mut Judged) {
+        if channel.held() == 0 {
             return;
         }
-        if self.tails.len() >= MOST_CHANNELS {
-            let over = self.tails.iter().find(|(_, (_, open))| !open).map(|(channel, _)| channel.clone());
-            over.map(|channel| self.tails.remove(&channel));
+        let pushed = channel.push(&self.pipelines, &[], true, self.hold);
+        let text = pushed.out.concat();
+        self.take(pushed, &[], &Masks::default(), &mut judged.verdict);
+        if judged.verdict.blocked_by().is_none() && !text.is_empty() {
+            judged.flushes.push(Flush { channel: name.to_owned(), text });
         }
-        if self.tails.len() < MOST_CHANNELS {
-            self.tails.insert(channel.to_owned(), (last(&text, self.reach).to_owned(), open));
+    }
+
+    /// Looks for matches that begin in one channel and end in another.
+    fn cross(&mut self, passage: &Passage<'_>, texts: &[&str], masks: &Masks, verdict: &mut Verdict) {
+        if texts.iter().all(|text| text.is_empty()) || self.pipelines.is_empty() {
             return;
         }
-        if !open {
-            return;
+        if self.last != passage.channel {
+            if !self.last.is_empty() {
+                self.across.joint();
+            }
+            passage.channel.clone_into(&mut self.last);
         }
-        // Under shadow policies alone the stream goes on; what is not kept is not looked at.
+        let found = self.across.crossing(&self.pipelines, texts);
+        for told in found {
+            let hit = hit(&told, passage.leaves, Action::Block);
+            let Some(pipeline) = self.pipelines.get(told.pipeline) else { continue };
+            add(verdict, finding(pipeline, &hit, self.surface, masks), ACROSS);
+        }
+    }
+
+    /// Channels that are over make room; more open ones than there may be block the stream.
+    fn make_room(&mut self, passage: &Passage<'_>, verdict: &mut Verdict) -> bool {
+        if self.channels.contains_key(passage.channel) || self.channels.len() < MOST_CHANNELS {
+            return true;
+        }
+        // What a complete unit could be joined to is given up then.
+        if passage.extent == Extent::Whole {
+            return false;
+        }
+        let over = self.channels.iter().find(|(_, channel)| channel.is_over()).map(|(name, _)| name.clone());
+        if let Some(over) = over {
+            self.channels.remove(&over);
+            return true;
+        }
         if self.pipelines.iter().any(|pipeline| pipeline.mode == Mode::Enforce) {
             verdict.outcome = Outcome::Blocked { rule: CHANNELS.to_owned() };
+        }
+        false
+    }
+
+    fn take(&self, pushed: Pushed, leaves: &[String], masks: &Masks, verdict: &mut Verdict) {
+        for told in &pushed.told {
+            let Some(pipeline) = self.pipelines.get(told.pipeline) else { continue };
+            let action = told.action;
+            let finding = finding(pipeline, &hit(told, leaves, action), self.surface, masks);
+            if pipeline.mode == Mode::Enforce && action > Action::Monitor && verdict.outcome == Outcome::Allowed {
+                verdict.outcome = Outcome::Redacted;
+            }
+            let name = finding.name.to_string();
+            add(verdict, finding, &name);
+        }
+        if let Some(rule) = pushed.cut {
+            verdict.outcome = Outcome::Blocked { rule };
         }
     }
 }
 
-/// A match that needs both sides of the joint, and what follows.
-fn crossing(pipeline: &Pipeline, rule: &Rule, window: &str, joint: usize) -> Option<(Range<usize>, Action)> {
-    let action = escalate(rule.action, true);
-    match look(&*rule.detector, window) {
-        Look::Seen(spans) => {
-            let span = spans.into_iter().find(|span| span.start < joint && joint < span.end)?;
-            Some((span, action))
-        }
-        Look::Flooded => Some((0..window.len(), action)),
-        Look::Failed => Some((0..window.len(), pipeline.on_error.action())),
+fn hit(told: &Told, leaves: &[String], action: Action) -> Hit {
+    let pointer = leaves.get(told.leaf).or(leaves.last()).map(String::as_str).unwrap_or_default();
+    Hit {
+        rule: Some(told.rule),
+        kind: told.kind,
+        pieces: vec![Piece { ordinal: 0, pointer: pointer.into(), span: told.span.clone() }],
+        place: if told.earlier { Place::Stream } else { Place::Text },
+        action,
+        hash: told.hash,
+        view: told.view,
+        score: told.score,
+        keep: 0,
     }
 }
 
 /// Adds a finding and what follows from it.
-fn add(verdict: &mut Verdict, finding: Finding) {
+fn add(verdict: &mut Verdict, finding: Finding, rule: &str) {
     if finding.action == Action::Block && finding.mode == Mode::Enforce && verdict.blocked_by().is_none() {
-        verdict.outcome = Outcome::Blocked { rule: finding.name.to_string() };
+        let rule = if rule == ACROSS { finding.name.to_string() } else { rule.to_owned() };
+        verdict.outcome = Outcome::Blocked { rule };
     }
     if verdict.findings.len() >= Verdict::MOST {
         verdict.omitted = verdict.omitted.saturating_add(1);
         verdict.findings.pop();
     }
     verdict.findings.push(finding);
-}
-
-/// The last `count` characters.
-fn last(text: &str, count: usize) -> &str {
-    let start = text.char_indices().rev().take(count).last().map_or(text.len(), |(at, _)| at);
-    text.get(start..).unwrap_or_default()
-}
-
-/// The first `count` characters.
-fn first(text: &str, count: usize) -> &str {
-    let end = text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
-    text.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]

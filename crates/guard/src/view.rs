@@ -12,22 +12,32 @@ use std::ops::Range;
 
 use json::{Path, Segment};
 
+use crate::scan::{self, is_continuous};
+
 /// What readers put between two parts.
 pub(crate) const SEPARATORS: [&str; 3] = ["", " ", "\n"];
 
 /// The strings of a tree by neighbourhood, in document order.
 #[derive(Default)]
 pub(crate) struct Siblings<'a> {
-    groups: Vec<Vec<Member<'a>>>,
+    groups: Vec<Group<'a>>,
     /// Neighbourhood → place in `groups`. A hash of the pointer stands for it; its key is random, so nobody can make two
     /// pointers collide.
     by_pointer: HashMap<u64, usize>,
     hash: RandomState,
 }
 
+#[derive(Default)]
+struct Group<'a> {
+    /// One string, however it was cut (threat-model Annex D 1).
+    continuous: bool,
+    members: Vec<Member<'a>>,
+}
+
 struct Member<'a> {
     ordinal: usize,
     text: &'a str,
+    rigid: bool,
 }
 
 /// A piece of a leaf inside a window.
@@ -35,6 +45,8 @@ struct Member<'a> {
 pub(crate) struct Piece {
     /// The leaf's number in document order.
     pub(crate) ordinal: usize,
+    /// Whether the leaf can't be changed.
+    pub(crate) rigid: bool,
     range: Range<usize>,
     /// Where in the leaf the piece begins.
     offset: usize,
@@ -45,6 +57,8 @@ pub(crate) struct Piece {
 pub(crate) struct Window {
     pub(crate) text: String,
     pub(crate) pieces: Vec<Piece>,
+    /// Whether something stands between the pieces.
+    pub(crate) separated: bool,
 }
 
 impl<'a> Siblings<'a> {
@@ -52,11 +66,13 @@ impl<'a> Siblings<'a> {
         Self::default()
     }
 
-    /// Notes a string; one outside every array has no neighbours.
-    pub(crate) fn add(&mut self, path: &Path<'_>, ordinal: usize, text: &'a str) {
+    /// Notes a string; one outside every array has no neighbours. `true` if it is a piece of a continuous text, and so
+    /// nothing by itself.
+    pub(crate) fn add(&mut self, path: &Path<'_>, ordinal: usize, text: &'a str, rigid: bool) -> bool {
         let Some(innermost) = path.segments.iter().rposition(|segment| matches!(segment, Segment::Index(_))) else {
-            return;
+            return false;
         };
+        let continuous = !rigid && is_continuous(path);
         let mut hasher = self.hash.build_hasher();
         for (at, segment) in path.segments.iter().enumerate() {
             match segment {
@@ -68,18 +84,38 @@ impl<'a> Siblings<'a> {
         let fresh = self.groups.len();
         let group = *self.by_pointer.entry(hasher.finish()).or_insert(fresh);
         if group == fresh {
-            self.groups.push(Vec::new());
+            self.groups.push(Group { continuous, members: Vec::new() });
         }
-        if let Some(members) = self.groups.get_mut(group) {
-            members.push(Member { ordinal, text });
+        if let Some(group) = self.groups.get_mut(group) {
+            group.members.push(Member { ordinal, text, rigid });
+        }
+        continuous
+    }
+
+    /// Shows every continuous text whole.
+    pub(crate) fn continuous(&self, see: &mut dyn FnMut(&Window)) {
+        for group in self.groups.iter().filter(|group| group.continuous) {
+            let mut window = Window::default();
+            for member in &group.members {
+                window.append("", member, 0..member.text.len());
+            }
+            see(&window);
+        }
+    }
+
+    /// Shows every row of neighbours: number and length of each.
+    pub(crate) fn rows(&self, see: &mut dyn FnMut(Vec<(usize, usize)>)) {
+        for group in self.groups.iter().filter(|group| group.members.len() > 1) {
+            see(group.members.iter().map(|member| (member.ordinal, member.text.len())).collect());
         }
     }
 
     /// Shows every window around joints: `reach` characters of each side, shorter leaves whole.
     pub(crate) fn windows(&self, separator: &str, reach: usize, see: &mut dyn FnMut(&Window)) {
-        for members in self.groups.iter().filter(|members| members.len() > 1) {
+        let of_many = self.groups.iter().filter(|group| group.members.len() > 1);
+        for group in of_many.filter(|group| !group.continuous || !separator.is_empty()) {
             let mut window = Window::default();
-            for member in members {
+            for member in &group.members {
                 let (head, tail) = ends(member.text, reach);
                 window.append(separator, member, 0..head);
                 if head < tail {
@@ -108,16 +144,24 @@ impl Window {
     fn append(&mut self, separator: &str, member: &Member<'_>, range: Range<usize>) {
         if !self.pieces.is_empty() {
             self.text.push_str(separator);
+            self.separated |= !separator.is_empty();
         }
         let start = self.text.len();
         self.text.push_str(member.text.get(range.clone()).unwrap_or_default());
-        self.pieces.push(Piece { ordinal: member.ordinal, range: start..self.text.len(), offset: range.start });
+        let (ordinal, rigid) = (member.ordinal, member.rigid);
+        self.pieces.push(Piece { ordinal, rigid, range: start..self.text.len(), offset: range.start });
     }
 
     fn show(&self, see: &mut dyn FnMut(&Self)) {
         if self.pieces.len() > 1 {
             see(self);
         }
+    }
+
+    /// What a span covers of each leaf.
+    pub(crate) fn cover(&self, span: &Range<usize>) -> Vec<scan::Piece> {
+        let touched = self.touched(span).iter();
+        touched.map(|piece| scan::Piece { ordinal: piece.ordinal, pointer: "".into(), span: piece.local(span) }).collect()
     }
 
     /// The pieces of which `span` holds at least one byte.
@@ -149,7 +193,7 @@ mod tests {
         let mut ordinal = 0;
         walk(&json, &mut |path, leaf| {
             if let Leaf::Text(text) = leaf {
-                siblings.add(path, ordinal, text);
+                siblings.add(path, ordinal, text, false);
             }
             ordinal += 1;
         });

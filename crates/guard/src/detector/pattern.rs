@@ -7,9 +7,11 @@
 use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
+use regex_automata::nfa::thompson::{NFA, State};
+use regex_automata::util::primitives::StateID;
 use regex_syntax::hir::{Hir, HirKind};
 
-use crate::detector::{Detector, MOST_SPANS, Scan};
+use crate::detector::MOST_SPANS;
 
 /// Longest pattern, in bytes.
 pub(crate) const LONGEST_SOURCE: usize = 4 * 1024;
@@ -21,10 +23,17 @@ const COMPILED_BYTES: usize = 1024 * 1024;
 /// A pattern that takes each of these alone takes nearly every text.
 const PROBES: [&str; 8] = ["a", "Z", "0", " ", "-", "\u{e9}", "\u{4e00}", "\u{1f600}"];
 
+/// Steps that following a pattern's unfinished matches may take; more, and as much is held back as a match can have.
+const MOST_STEPS: usize = 1 << 20;
+
 /// A compiled pattern.
+#[derive(Debug)]
 pub(crate) struct Pattern {
     regex: Regex,
-    longest: usize,
+    /// To follow matches that are not finished; none where that would cost too much.
+    nfa: Option<NFA>,
+    /// Longest match in characters, and one for what `\b` looks at.
+    pub(crate) longest: usize,
 }
 
 impl Pattern {
@@ -55,18 +64,14 @@ impl Pattern {
         if PROBES.iter().all(|probe| regex.is_match(probe)) {
             return Err("the pattern matches nearly every text".to_owned());
         }
-        Ok(Self { regex, longest })
-    }
-}
-
-impl Detector for Pattern {
-    fn kind(&self) -> &'static str {
-        "pattern"
+        let nfa = NFA::compiler().build_from_hir(&hir).ok();
+        let nfa = nfa.filter(|nfa| nfa.states().len().saturating_mul(longest) <= MOST_STEPS);
+        Ok(Self { regex, nfa, longest: longest.saturating_add(1) })
     }
 
-    /// Looks again from the character after each start, so that a match beginning inside another is seen; once that
+    /// Every match, those that overlap united; none if there are too many. Looks again from the character after each start, so that a match beginning inside another is seen; once that
     /// has cost a few times the text, only behind each end.
-    fn scan(&self, text: &str) -> Scan {
+    pub(crate) fn scan(&self, text: &str) -> Option<Vec<Range<usize>>> {
         let mut spans: Vec<Range<usize>> = Vec::new();
         let mut budget = text.len().saturating_mul(4).saturating_add(LONGEST_MATCH.saturating_mul(4));
         let mut from = 0;
@@ -81,18 +86,88 @@ impl Detector for Pattern {
                 }
             }
             if united > MOST_SPANS {
-                return Scan::Flood;
+                return None;
             }
             let cost = found.len();
             from = if budget >= cost { next_character(text, found.start()) } else { found.end() };
             budget = budget.saturating_sub(cost);
         }
-        Scan::Spans(spans)
+        Some(spans)
     }
 
-    fn reach(&self) -> usize {
-        // One more for what `\b` looks at.
-        self.longest.saturating_add(1)
+    /// Where the earliest match may have begun whose end is not seen yet; the end of the text if none has. Look-around
+    /// counts as fulfilled, so that rather too much is held back than too little.
+    pub(crate) fn live(&self, text: &str) -> usize {
+        let from = text.char_indices().rev().take(self.longest).last().map_or(text.len(), |(at, _)| at);
+        let Some(nfa) = &self.nfa else { return from };
+        let mut threads = Threads::new(nfa);
+        let tail = text.get(from..).unwrap_or_default();
+        for (at, byte) in tail.bytes().enumerate() {
+            let at = from.saturating_add(at);
+            if text.is_char_boundary(at) {
+                threads.begin(at);
+            }
+            threads.step(byte);
+        }
+        threads.earliest().unwrap_or(text.len())
+    }
+}
+
+/// The states a pattern can be in, each with the earliest start that leads there.
+struct Threads<'n> {
+    nfa: &'n NFA,
+    now: Vec<Option<usize>>,
+    next: Vec<Option<usize>>,
+}
+
+impl<'n> Threads<'n> {
+    fn new(nfa: &'n NFA) -> Self {
+        let none = vec![None; nfa.states().len()];
+        Self { nfa, now: none.clone(), next: none }
+    }
+
+    fn begin(&mut self, at: usize) {
+        add(self.nfa, &mut self.now, self.nfa.start_anchored(), at);
+    }
+
+    fn step(&mut self, byte: u8) {
+        self.next.fill(None);
+        for (id, start) in self.now.iter().enumerate() {
+            let (Some(start), Ok(id)) = (start, StateID::new(id)) else { continue };
+            let to = match self.nfa.state(id) {
+                State::ByteRange { trans } => trans.matches_byte(byte).then_some(trans.next),
+                State::Sparse(sparse) => sparse.matches_byte(byte),
+                State::Dense(dense) => dense.matches_byte(byte),
+                State::Look { .. } | State::Union { .. } | State::BinaryUnion { .. } | State::Capture { .. } => None,
+                State::Fail | State::Match { .. } => None,
+            };
+            if let Some(to) = to {
+                add(self.nfa, &mut self.next, to, *start);
+            }
+        }
+        std::mem::swap(&mut self.now, &mut self.next);
+    }
+
+    fn earliest(&self) -> Option<usize> {
+        self.now.iter().flatten().min().copied()
+    }
+}
+
+/// Adds a state and all that is reached from it without a byte.
+fn add(nfa: &NFA, states: &mut [Option<usize>], first: StateID, start: usize) {
+    let mut waiting = vec![first];
+    while let Some(id) = waiting.pop() {
+        let Some(state) = states.get_mut(id.as_usize()) else { continue };
+        if state.is_some_and(|earlier| earlier <= start) {
+            continue;
+        }
+        *state = Some(start);
+        match nfa.state(id) {
+            State::Look { next, .. } | State::Capture { next, .. } => waiting.push(*next),
+            State::Union { alternates } => waiting.extend(alternates.iter().copied()),
+            State::BinaryUnion { alt1, alt2 } => waiting.extend([*alt1, *alt2]),
+            State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) | State::Fail | State::Match { .. } => {}
+        }
     }
 }
 
@@ -144,8 +219,8 @@ mod tests {
 
     fn matched<'a>(source: &str, text: &'a str) -> Vec<&'a str> {
         match compile(source).unwrap().scan(text) {
-            Scan::Spans(spans) => spans.into_iter().map(|span| &text[span]).collect(),
-            Scan::Flood => vec!["(flood)"],
+            Some(spans) => spans.into_iter().map(|span| &text[span]).collect(),
+            None => vec!["(flood)"],
         }
     }
 
@@ -202,9 +277,9 @@ mod tests {
 
     #[test]
     fn lengths_count_characters() {
-        assert_eq!(compile("é{3}(😀|ab)").unwrap().longest, 5);
-        assert_eq!(compile("AKIA[0-9A-Z]{16}").unwrap().longest, 20);
-        assert_eq!(compile(r"\bx(\b)*y").unwrap().longest, 2);
+        assert_eq!(compile("é{3}(😀|ab)").unwrap().longest, 6);
+        assert_eq!(compile("AKIA[0-9A-Z]{16}").unwrap().longest, 21);
+        assert_eq!(compile(r"\bx(\b)*y").unwrap().longest, 3);
     }
 
     #[test]
@@ -225,5 +300,19 @@ mod tests {
     fn too_many_matches_are_a_flood() {
         assert_eq!(matched("a", &"a ".repeat(MOST_SPANS)).len(), MOST_SPANS);
         assert_eq!(matched("a", &"a ".repeat(MOST_SPANS + 1)), ["(flood)"]);
+    }
+
+    #[test]
+    fn what_may_still_become_a_match_is_live() {
+        for (source, text, live) in [
+            ("AKIA[0-9A-Z]{16}", "use AKIAIOSF", 4),
+            ("AKIA[0-9A-Z]{16}", "use AKIAIOSF.", 13),
+            ("AKIA[0-9A-Z]{16}", "use A", 4),
+            ("(?i)ignore\\s{1,3}all", "x ignore ", 2),
+            ("abc", "ababab", 4),
+            ("aba", "xaba", 1),
+        ] {
+            assert_eq!(compile(source).unwrap().live(text), live, "{source} {text}");
+        }
     }
 }

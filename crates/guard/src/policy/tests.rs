@@ -26,9 +26,9 @@ fn a_full_policy_compiles() {
     assert!(pipeline.guards(Surface::Inbound) && pipeline.guards(Surface::Outbound) && !pipeline.guards(Surface::Card));
     assert_eq!(pipeline.mode, Mode::Shadow);
     assert_eq!((pipeline.on_error, pipeline.on_unscannable), (OnError::Allow, OnUnscannable::Block));
-    let rules: Vec<(&str, Action, &str)> =
-        pipeline.rules.iter().map(|rule| (&*rule.name, rule.action, rule.detector.kind())).collect();
-    assert_eq!(rules, [("code-names", Action::Block, "words"), ("aws-key", Action::Redact, "pattern")]);
+    let rules: Vec<(&str, Action, bool)> =
+        pipeline.rules.iter().map(|rule| (&*rule.name, rule.action, matches!(rule.looks, Looks::Custom))).collect();
+    assert_eq!(rules, [("code-names", Action::Block, true), ("aws-key", Action::Redact, true)]);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn what_is_left_out_has_the_safe_value() {
 fn every_problem_is_named_at_once() {
     let source = r#"{"surfaces":["a2a_inbound","inbound","a2a_inbound"],"mode":"audit","on_error":true,"on_unscannable":"skip","extra/member":1,
         "detectors":[
-            {"id":"pii.card","action":"redact"},
+            {"id":"pii.cards","action":"redact"},
             {"id":"words","words":["ok",""," padded",7],"action":"delete","whole_word":"yes"},
             {"id":"pattern","pattern":"[","max_length":0,"action":"block","flags":"i"},
             {"name":"has space","action":"block"},
@@ -96,8 +96,8 @@ fn a_document_that_is_no_policy_is_refused() {
 
 #[test]
 fn unknown_names_are_named() {
-    let [(_, problem)] = &detector_problems(r#"{"id":"pii.card","action":"block"}"#)[..] else { panic!() };
-    assert!(problem.contains("'pii.card'") && problem.contains("words, pattern"), "{problem}");
+    let [(_, problem)] = &detector_problems(r#"{"id":"pii.cards","action":"block"}"#)[..] else { panic!() };
+    assert!(problem.contains("'pii.cards'") && problem.contains("words, pattern"), "{problem}");
 }
 
 #[test]
@@ -157,4 +157,47 @@ fn a_replacement_text_that_is_a_finding_is_refused() {
     assert_eq!(detector_problems(two).len(), 1);
     let monitored = r#"{"id":"pattern","name":"digits","pattern":"[0-9]","action":"redact"},{"id":"words","name":"w","words":["digits"],"action":"monitor"}"#;
     assert!(detector_problems(monitored).is_empty());
+}
+
+#[test]
+fn every_detector_of_ours_can_be_named() {
+    let source = r##"{"surfaces":["card"],"hold":"message","description":"all","detectors":[
+        {"id":"secret","action":"redact"},{"id":"secret.github","action":"block"},{"id":"pii","action":"mask"},{"id":"pii.uk_nhs","action":"tokenise"},
+        {"id":"injection","threshold":50,"action":"block"},
+        {"id":"url","deny":["evil.test"],"schemes":["https"],"action":"redact"},
+        {"id":"file","allow":["image/*"],"max_bytes":1000,"action":"block"},
+        {"id":"size","max_parts":10,"action":"block"},
+        {"id":"schema","schema":{"type":"object"},"action":"block"},
+        {"id":"text.hidden","action":"block"},{"id":"encoding.nested","action":"monitor"},
+        {"id":"external","url":"https://guard.test/check","format":"openai","timeout_ms":200,"on_error":"allow","action":"block"}]}"##;
+    let pipeline = compile(&read(source.as_bytes(), &Limits::default()).unwrap(), &OPTIONS).unwrap();
+    assert_eq!((pipeline.rules.len(), pipeline.externals.len()), (11, 1));
+    assert_eq!(pipeline.externals[0].passes_on_error, Some(true));
+}
+
+#[test]
+fn what_has_no_span_cannot_be_redacted() {
+    for detector in [
+        r#"{"id":"injection","action":"redact"}"#,
+        r#"{"id":"file","action":"mask"}"#,
+        r#"{"id":"size","max_parts":1,"action":"tokenise"}"#,
+        r#"{"id":"text.hidden","action":"redact"}"#,
+    ] {
+        assert_eq!(detector_problems(detector)[0].0, "/detectors/0/action", "{detector}");
+    }
+}
+
+#[test]
+fn wrong_settings_of_our_detectors_are_named() {
+    for (detector, path) in [
+        (r#"{"id":"injection","threshold":0,"action":"block"}"#, "/detectors/0/threshold"),
+        (r#"{"id":"url","deny":["a b"],"action":"block"}"#, "/detectors/0/deny/0"),
+        (r#"{"id":"size","action":"block"}"#, "/detectors/0"),
+        (r#"{"id":"schema","schema":{"format":"email"},"action":"block"}"#, "/detectors/0/schema/format"),
+        (r#"{"id":"external","url":"ftp://x","action":"block"}"#, "/detectors/0/url"),
+        (r#"{"id":"external","url":"https://a","timeout_ms":9000,"action":"block"}"#, "/detectors/0/timeout_ms"),
+        (r#"{"id":"secret","words":[],"action":"block"}"#, "/detectors/0/words"),
+    ] {
+        assert_eq!(detector_problems(detector).first().map(|(path, _)| path.as_str()), Some(path), "{detector}");
+    }
 }

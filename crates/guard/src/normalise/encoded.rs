@@ -1,0 +1,155 @@
+//! Runs of base64 and hexadecimal digits, decoded.
+//!
+//! A run is decoded in every alignment, so that neither a character put in front nor a cut in the middle hides what it
+//! says. Of what comes out, only stretches of readable text are given, one level deep.
+#![expect(clippy::arithmetic_side_effects, reason = "offsets into a text in memory")]
+
+use super::View;
+use super::escape::piece;
+use super::map::Map;
+
+/// Fewest digits of a run.
+const SHORTEST_BASE64: usize = 16;
+/// See [`SHORTEST_BASE64`].
+const SHORTEST_HEX: usize = 24;
+/// Fewest readable bytes worth a look.
+const SHORTEST_TEXT: usize = 10;
+/// Digits on a line behind which an encoder may have broken it.
+pub(crate) const FULL_LINE: usize = 60;
+
+/// Shows every readable stretch in every run of the text.
+pub(crate) fn views(text: &str, see: &mut dyn FnMut(View<'static>)) {
+    let bytes = text.as_bytes();
+    let mut run: Vec<usize> = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        if !IS_BASE64[usize::from(byte)] {
+            at += 1;
+            continue;
+        }
+        let end = at + bytes.get(at..).unwrap_or_default().iter().take_while(|b| IS_BASE64[usize::from(**b)]).count();
+        if end - at >= SHORTEST_BASE64 {
+            run.clear();
+            let end = extend(bytes, at, end, &mut run);
+            decode(bytes, &run, see);
+            at = end;
+        } else {
+            at = end;
+        }
+    }
+}
+
+/// Lists the digits of a run that begins at `at`, over line breaks that an encoder made; gives where it ends.
+fn extend(bytes: &[u8], at: usize, end: usize, run: &mut Vec<usize>) -> usize {
+    run.extend(at..end);
+    let mut line = end - at;
+    let mut end = end;
+    while line >= FULL_LINE {
+        let rest = bytes.get(end..).unwrap_or_default();
+        let broken = if rest.starts_with(b"\r\n") { 2 } else { usize::from(rest.starts_with(b"\n")) };
+        if broken == 0 {
+            break;
+        }
+        line = rest.iter().skip(broken).take_while(|byte| IS_BASE64[usize::from(**byte)]).count();
+        run.extend(end + broken..end + broken + line);
+        end += broken + line;
+    }
+    end
+}
+
+fn decode(bytes: &[u8], run: &[usize], see: &mut dyn FnMut(View<'static>)) {
+    let digit = |at: &usize| bytes.get(*at).copied().unwrap_or_default();
+    let sextets: Vec<u8> = run.iter().map(digit).map(sextet).collect();
+    for first in 0..4 {
+        let octets = pack(sextets.get(first..).unwrap_or_default(), 6);
+        readable(&octets, &Digits { run, bits: 6, first }, see);
+    }
+    for hex in run.split(|at| !digit(at).is_ascii_hexdigit()).filter(|hex| hex.len() >= SHORTEST_HEX) {
+        let nibbles: Vec<u8> = hex.iter().map(digit).map(nibble).collect();
+        for first in 0..2 {
+            let octets = pack(nibbles.get(first..).unwrap_or_default(), 4);
+            readable(&octets, &Digits { run: hex, bits: 4, first }, see);
+        }
+    }
+}
+
+struct Digits<'a> {
+    run: &'a [usize],
+    bits: usize,
+    first: usize,
+}
+
+/// Whole octets out of digits of `bits` bits.
+fn pack(digits: &[u8], bits: usize) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(digits.len() * bits / 8);
+    let mut held = 0_u32;
+    let mut count = 0_usize;
+    for digit in digits {
+        held = (held << bits | u32::from(*digit)) & 0xFFFF;
+        count += bits;
+        if count >= 8 {
+            count -= 8;
+            octets.push(u8::try_from(held >> count & 0xFF).unwrap_or_default());
+        }
+    }
+    octets
+}
+
+/// Shows the stretches that are text. NUL bytes are let pass: UTF-16 of plain text is full of them.
+fn readable(octets: &[u8], digits: &Digits<'_>, see: &mut dyn FnMut(View<'static>)) {
+    let mut offset = 0;
+    for chunk in octets.utf8_chunks() {
+        let valid = chunk.valid();
+        if valid.len() >= SHORTEST_TEXT {
+            let odd = |one: char| one.is_control() && !matches!(one, '\t' | '\n' | '\r' | '\0');
+            let mut at = 0;
+            for stretch in valid.split(odd) {
+                if stretch.len() >= SHORTEST_TEXT && stretch.bytes().any(|byte| byte > b' ') {
+                    let (text, shift) = piece(offset + at, stretch);
+                    let offsets = digits.run.to_vec();
+                    let mut view = View::made(text, shift);
+                    view.maps.push(Map::Digits { offsets, bits: digits.bits, first: digits.first });
+                    see(view);
+                }
+                // Every control character that UTF-8 can hold in one byte or two.
+                let behind = valid.get(at + stretch.len()..).and_then(|rest| rest.chars().next());
+                at += stretch.len() + behind.map_or(0, char::len_utf8);
+            }
+        }
+        offset += valid.len() + chunk.invalid().len();
+    }
+}
+
+fn sextet(byte: u8) -> u8 {
+    match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        _ => 63,
+    }
+}
+
+fn nibble(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => byte - b'0',
+        _ => (byte | 0x20).saturating_sub(b'a') + 10,
+    }
+}
+
+/// Base64 digits of both alphabets, by byte.
+const IS_BASE64: [bool; 256] = {
+    let mut table = [false; 256];
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";
+    let mut at = 0;
+    while at < digits.len() {
+        table[digits[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// Whether the byte is a digit of a run.
+pub(crate) const fn is_digit(byte: u8) -> bool {
+    IS_BASE64[byte as usize]
+}

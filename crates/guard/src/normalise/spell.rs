@@ -1,0 +1,126 @@
+//! Words spelled so that a program does not see them: `1gn0r3`, `i g n o r e`.
+//!
+//! For phrases and word lists only; keys and numbers are never read this way.
+#![expect(clippy::arithmetic_side_effects, reason = "offsets into a text in memory")]
+
+use super::View;
+use super::escape::windows;
+use super::map::Builder;
+use std::ops::Range;
+
+/// Fewest single letters in a row that are a spelled word.
+const SHORTEST_ROW: usize = 5;
+
+/// Shows the text around words with digits for letters, and every row of single letters.
+pub(crate) fn views(text: &str, reach: usize, see: &mut dyn FnMut(View<'static>)) {
+    let odd: Vec<Range<usize>> = tokens(text).filter(|token| is_leet(text.get(token.clone()).unwrap_or_default())).collect();
+    for window in windows(text, odd.iter().cloned(), reach) {
+        let twofold = text.get(window.clone()).is_some_and(|piece| piece.contains(['1', '|']));
+        see(plain_letters(text, window.clone(), &odd, 'i'));
+        if twofold {
+            see(plain_letters(text, window, &odd, 'l'));
+        }
+    }
+    rows(text, see);
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.split_ascii_whitespace().map(|token| {
+        let start = token.as_ptr() as usize - text.as_ptr() as usize;
+        start..start + token.len()
+    })
+}
+
+fn is_leet(token: &str) -> bool {
+    let core = token.trim_matches(|one: char| !one.is_ascii_alphanumeric() && letter(one).is_none());
+    let letters = core.bytes().filter(u8::is_ascii_alphabetic).count();
+    let standing = core.chars().filter(|one| letter(*one).is_some()).count();
+    let joints = core.bytes().filter(|byte| matches!(byte, b'-' | b'\'' | b'_')).count();
+    letters > 0 && standing > 0 && core.len() >= 3 && letters + standing + joints == core.len()
+}
+
+/// The letter that a digit or sign stands for.
+const fn letter(sign: char) -> Option<char> {
+    Some(match sign {
+        '0' => 'o',
+        '1' | '!' | '|' => 'i',
+        '3' => 'e',
+        '4' | '@' => 'a',
+        '5' | '$' => 's',
+        '7' | '+' => 't',
+        _ => return None,
+    })
+}
+
+/// `one` is what the digit one stands for: an i or an l.
+fn plain_letters(text: &str, window: Range<usize>, odd: &[Range<usize>], one: char) -> View<'static> {
+    let mut built = Builder::with_capacity(window.len());
+    let mut words = odd.iter().skip_while(|word| word.end <= window.start).peekable();
+    let piece = text.get(window.clone()).unwrap_or_default();
+    for (offset, character) in piece.char_indices() {
+        let at = window.start + offset;
+        while words.next_if(|word| word.end <= at).is_some() {}
+        let inside = words.peek().is_some_and(|word| word.start <= at);
+        match letter(character).filter(|_| inside) {
+            Some('i') => built.copy(at, one),
+            Some(plain) => built.copy(at, plain),
+            None => built.copy(at, character),
+        }
+    }
+    let (copy, map) = built.finish();
+    View::made(copy, map)
+}
+
+/// Rows of single letters with one sign between each two; two spaces are one.
+fn rows(text: &str, see: &mut dyn FnMut(View<'static>)) {
+    let mut letters = text.char_indices().peekable();
+    let mut before = ' ';
+    while let Some((at, one)) = letters.next() {
+        let starts = one.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric();
+        before = one;
+        let single = |rest: &str| rest.chars().nth(1).is_none_or(|next| !next.is_ascii_alphanumeric());
+        if !starts || !single(text.get(at..).unwrap_or_default()) {
+            continue;
+        }
+        let mut built = Builder::with_capacity(64);
+        let mut count = 0_usize;
+        let mut end = at;
+        row(text.get(at..).unwrap_or_default(), |offset, character, gap| {
+            if gap {
+                built.replace(end..at + offset, ' ');
+            }
+            built.copy(at + offset, character);
+            count += 1;
+            end = at + offset + 1;
+        });
+        if count >= SHORTEST_ROW {
+            let (copy, map) = built.finish();
+            see(View::made(copy, map));
+            while letters.next_if(|(next, _)| *next < end).is_some() {}
+            before = 'a';
+        }
+    }
+}
+
+/// Gives each letter of the row that `rest` begins with, and whether a wide gap is before it.
+fn row(rest: &str, mut give: impl FnMut(usize, char, bool)) {
+    let mut at = 0;
+    let mut gap = false;
+    loop {
+        let mut ahead = rest.get(at..).unwrap_or_default().chars();
+        let Some(one) = ahead.next().filter(char::is_ascii_alphanumeric) else { return };
+        let next = ahead.next();
+        if next.is_some_and(|next| next.is_ascii_alphanumeric()) {
+            return;
+        }
+        give(at, one, gap);
+        at += 1;
+        let sign = |one: char| matches!(one, ' ' | '.' | '-' | '_' | '*' | '/' | ',' | '\n');
+        let signs = rest.get(at..).unwrap_or_default().chars().take_while(|one| sign(*one)).take(4).count();
+        if !(1..4).contains(&signs) {
+            return;
+        }
+        gap = signs > 1;
+        at += signs;
+    }
+}
