@@ -1,5 +1,5 @@
 # Two commands do all set-up on a fresh machine: `make demo` runs the main job, `make test` passes the tests.
-.PHONY: demo test check check-fast fmt bench fuzz hooks long
+.PHONY: demo test check check-fast fmt bench eval fuzz hooks long
 
 CARGO ?= cargo
 
@@ -21,6 +21,10 @@ fmt:
 
 bench: ## ratios against a bare proxy in the same run, written to docs/performance.md
 	bash gateway/benches/run
+
+eval: ## how good the guardrails are, on sets built from pinned packages; written to docs/guardrails-quality.md
+	$(CARGO) build --locked --release --package guard --example judge
+	python3 crates/guard/eval/run.py --write docs/guardrails-quality.md
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (60), FUZZ_MEGABYTES (1024); needs a C++ compiler; crashes go to fuzz/artifacts
 	CARGO=$(CARGO) bash .ci/fuzz

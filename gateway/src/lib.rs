@@ -17,6 +17,7 @@
 //! | [`pipeline`] [`upstream`] [`reject`] | calls of agents, the way to them, our refusals |
 //! | [`admin`] | the admin API |
 //! | [`registry`] [`seal`] | rows → compiled snapshot, kept fresh · secrets at rest |
+//! | [`simulate`] | what a policy would say to a text |
 //! | [`telemetry`] | logs and metrics |
 
 pub mod admin;

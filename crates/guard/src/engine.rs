@@ -61,6 +61,8 @@ pub(crate) struct Match {
     pub(crate) keep: usize,
     pub(crate) hash: MatchHash,
     pub(crate) view: &'static str,
+    /// Whether it stays a match whatever follows it.
+    pub(crate) settled: bool,
 }
 
 /// What one text holds.
@@ -234,7 +236,8 @@ impl Engine {
                 let hash = self.key.hash(telling(looked, span.clone(), tail, core_end).unwrap_or_default());
                 let open = if open && itself { tail } else { Tail::None };
                 let core = source.end;
-                scanned.matches.push(Match { rule: *rule, kind, span: source, core, open, keep: 0, hash, view: name });
+                let settled = itself && custom.settles();
+                scanned.matches.push(Match { rule: *rule, kind, span: source, core, open, keep: 0, hash, view: name, settled });
             }
         }
     }
@@ -249,7 +252,7 @@ impl Engine {
         let hash = self.key.hash(text.unwrap_or_default());
         for rule in self.by_kind.get(kind).into_iter().flatten() {
             let span = source.clone();
-            scanned.matches.push(Match { rule: *rule, kind, span, core, open, keep, hash, view });
+            scanned.matches.push(Match { rule: *rule, kind, span, core, open, keep, hash, view, settled: false });
         }
     }
 
@@ -273,32 +276,28 @@ impl Engine {
     /// Where in the source the earliest match may have begun that more text could still complete or change, as far as
     /// rules that `act` are concerned; the end of the text if there is none.
     pub(crate) fn live(&self, text: &str, act: &dyn Fn(usize) -> bool) -> usize {
-        let plain = normalise::plain(text);
-        let source = View::source_of(text);
-        let base = plain.as_ref().unwrap_or(&source);
         let builtin = self.by_kind.values().flatten().any(|rule| act(*rule));
-        let custom = self.custom.iter().filter(|(rule, _)| act(*rule));
-        let custom: Vec<&Custom> = custom.map(|(_, custom)| custom).collect();
+        let custom: Vec<&Custom> = self.custom.iter().filter(|(rule, _)| act(*rule)).map(|(_, custom)| custom).collect();
         if !builtin && custom.is_empty() {
             return text.len();
         }
-        let mut live = word_start(base.text(), self.widest());
+        let live = self.live_in(text, builtin, &custom);
+        let Some(plain) = normalise::plain(text) else { return live };
+        let looked = plain.text();
+        let in_plain = self.live_in(looked, builtin, &custom);
+        let in_plain = if in_plain < looked.len() { plain.source(in_plain..ceil(looked, in_plain + 1)).start } else { text.len() };
+        live.min(in_plain).min(hidden_start(text))
+    }
+
+    fn live_in(&self, text: &str, builtin: bool, custom: &[&Custom]) -> usize {
+        let mut live = word_start(text, self.widest());
         if builtin && self.builtins.rows() {
-            live = live.min(row_start(base.text()));
+            live = live.min(row_start(text));
         }
         if builtin {
-            live = live.min(key_start(base.text()));
+            live = live.min(key_start(text));
         }
-        for custom in &custom {
-            live = live.min(custom.live(base.text()));
-        }
-        let mut live = if live < base.text().len() { base.source(live..ceil(base.text(), live + 1)).start } else { text.len() };
-        for custom in custom {
-            if let Custom::Pattern(pattern) = custom {
-                live = live.min(pattern.live(text));
-            }
-        }
-        live.min(hidden_start(text))
+        custom.iter().map(|custom| custom.live(text)).fold(live, usize::min)
     }
 }
 
@@ -310,6 +309,16 @@ impl Custom {
             Self::Url(_) => Reach { longest: url::LONGEST, before: 32 },
             #[cfg(test)]
             Self::Broken => Reach { longest: 1, before: 1 },
+        }
+    }
+
+    fn settles(&self) -> bool {
+        match self {
+            Self::Words(words) => words.settles(),
+            Self::Pattern(pattern) => pattern.settles,
+            Self::Url(_) => false,
+            #[cfg(test)]
+            Self::Broken => false,
         }
     }
 

@@ -10,6 +10,7 @@
 //! | [`surface`], [`finding`], [`verdict`] | the vocabulary |
 //! | [`policy`] | document → checked, compiled [`Pipeline`] |
 //! | [`pipeline`] | run the detectors, the worst action wins |
+//! | [`card`] | what in an agent card is written to a model, or to deceive |
 //! | [`stream`] | the same for text that arrives in events, exactly |
 //! | [`external`] | what a policy says about guards elsewhere; asking them is the gateway's work |
 //! | `scan`, `view`, `inline` | one look at a tree: its leaves, neighbouring leaves joined, bytes inside them |
@@ -25,6 +26,7 @@
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
+pub mod card;
 mod detector;
 mod engine;
 pub mod external;

@@ -23,6 +23,7 @@ use http::StatusCode;
 use json::{Json as Tree, Object};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use store::{CardEdit, CardFacts, CardRow, CardState, IfMatch, NewCard, TenantId, TrustTier};
 use utoipa::ToSchema;
 
@@ -125,9 +126,13 @@ pub(super) async fn create(
 /// Makes a card from a spec: what `create` and `import` share.
 pub(super) async fn make(admin: &Shared, tenant: &str, name: &str, spec: &Tree, note: &str) -> Result<Tree, ApiError> {
     let owner = existing_tenant(&admin.store, tenant).await?;
-    let ((), parts) = ApiError::both(check_name(name), take_apart(spec, None))?;
+    let ((), mut parts) = ApiError::both(check_name(name), take_apart(spec, None))?;
     let kept = parts.credential.check_kept(admin, tenant, "", None);
     ApiError::both(check(admin, &owner, &parts.written()).await, kept)?;
+    // A new card that is flagged waits for a review; why is told when it is to be published.
+    if reviewed(admin, &parts.written(), None).is_err() {
+        parts.state = CardLife::Pending;
+    }
     let now = admin.clock.now();
     let id = new_id("card-", now)?;
     let sealed_credential = match &parts.credential {
@@ -183,6 +188,7 @@ pub(super) async fn update(
     if expected != IfMatch::Revision(before.revision) {
         return Err(ApiError::conflict());
     }
+    reviewed(&admin, &parts.written(), Some(&before.document))?;
     let sealed = match &parts.credential {
         Sent::Keep | Sent::Same(_) => before.sealed_credential.clone(),
         Sent::Remove => None,
@@ -265,6 +271,7 @@ pub(super) async fn set_state(
         let message = "the card can't be published as it is; update it first";
         return Err(ApiError::refused("unpublishable", message).with_fields(error.fields));
     }
+    reviewed(&admin, &written, None)?;
     admin.store.set_card_state(&owner, &name, expected, stored_state(state), admin.clock.now()).await?;
     admin.applied().await;
     Ok(Written(one(&admin, &owner, &name).await?))
@@ -441,6 +448,20 @@ async fn check(admin: &Shared, tenant: &TenantId, card: &Card<'_>) -> Result<(),
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid(under("spec", problems))) }
+}
+
+/// A card that the card guard flags is published only when somebody has said that this very document was reviewed.
+fn reviewed(admin: &Shared, card: &Card<'_>, before: Option<&[u8]>) -> Result<(), ApiError> {
+    if matches!(card.state, CardLife::Draft | CardLife::Pending | CardLife::Disabled) || before == Some(card.document) {
+        return Ok(());
+    }
+    let flags = admin.compiler.flags(card.document, before);
+    let digest: String = Sha256::digest(card.document).iter().map(|byte| format!("{byte:02x}")).collect();
+    if flags.is_empty() || value(card.settings)?["reviewed"].as_str() == Some(&digest) {
+        return Ok(());
+    }
+    let message = format!("the card is flagged; read what fields name, then set reviewed to \"{digest}\" to publish it as it is");
+    Err(ApiError::refused("card_flagged", message).with_fields(under("spec", flags)))
 }
 
 /// What the probe found out about the colon holds as long as the agent stays where it is.

@@ -29,6 +29,7 @@ mod policies;
 mod principals;
 mod resource;
 mod signing_keys;
+mod simulate;
 mod tenants;
 
 use self::access::TokenHash;
@@ -163,6 +164,7 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(policies::list, policies::create))
         .routes(routes!(policies::read, policies::update, policies::delete))
         .routes(routes!(policies::history))
+        .routes(routes!(simulate::simulate_policy))
         .routes(routes!(signing_keys::list, signing_keys::create))
         .routes(routes!(signing_keys::read, signing_keys::update))
         .routes(routes!(audit::query))

@@ -12,6 +12,7 @@ mod config;
 #[cfg(feature = "demo")]
 mod demo;
 mod document;
+mod guard;
 mod health;
 mod key;
 mod migrate;
@@ -75,6 +76,9 @@ enum Command {
     /// Say who may do what.
     #[command(subcommand)]
     Grant(ResourceCommand),
+    /// Try guardrail policies on texts.
+    #[command(subcommand)]
+    Guard(guard::GuardCommand),
     /// Make, list and revoke API keys.
     #[command(subcommand)]
     Key(key::KeyCommand),
@@ -159,6 +163,7 @@ impl Cli {
             #[cfg(feature = "demo")]
             Command::Demo(command) => command.run(&common),
             Command::Grant(command) => resource(Kind::Grant, command, admin),
+            Command::Guard(command) => block_on(guard::run(command, admin)),
             Command::Health(command) => command.run(&common),
             Command::Key(command) => block_on(async { Ok(key::run(command, admin).await?) }),
             Command::Migrate(command) => command.run(&common),

@@ -95,16 +95,32 @@ impl EventPath {
         let mut findings = Findings::default();
         let guarded = self.guard.event(event, size, &mut findings).await;
         trail.inspected(findings);
-        let event = guarded?;
-        let mut bytes = match self.first_task(&event) {
-            Some(task) => self.voice.event(task),
-            None => Vec::new(),
-        };
-        self.progress.note(&event);
-        trail.told(&event);
-        bytes.extend(self.voice.event(event));
+        Ok(self.tell(guarded?, trail))
+    }
+
+    /// What is still held back when the agent says no more.
+    ///
+    /// # Errors
+    /// [`EventError::Guard`]
+    pub fn finish(&mut self, trail: &mut Trail) -> Result<Vec<u8>, EventError> {
+        let mut findings = Findings::default();
+        let left = self.guard.finish(&mut findings);
+        trail.inspected(findings);
+        Ok(self.tell(left?, trail))
+    }
+
+    fn tell(&mut self, events: Vec<Event>, trail: &mut Trail) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for event in events {
+            if let Some(task) = self.first_task(&event) {
+                bytes.extend(self.voice.event(task));
+            }
+            self.progress.note(&event);
+            trail.told(&event);
+            bytes.extend(self.voice.event(event));
+        }
         trail.sent(bytes.len());
-        Ok(bytes)
+        bytes
     }
 
     /// Lets the agent's own error pass: its text is content too.

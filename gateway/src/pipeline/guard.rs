@@ -7,9 +7,10 @@
 use crate::pipeline::authorize::Permit;
 use crate::pipeline::head::Head;
 use crate::registry::Direction;
-use a2a::{Answer, Call, Event, Fault};
-use guard::{Action, Extent, Finding, Inspector, Mode, Passage, Pipeline, Surface, Verdict};
+use a2a::{Answer, Call, Event, Fault, TaskState, Version};
+use guard::{Action, Extent, Finding, Flush, Inspector, Judged, Mode, Passage, Pipeline, Surface, Verdict};
 use json::{Json, Object, Path};
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -138,7 +139,7 @@ impl Guards {
     pub fn stream(&self) -> StreamGuard {
         let guarding = self.pipelines.iter().any(|pipeline| pipeline.guards(self.answered));
         let inspector = guarding.then(|| Inspector::new(self.pipelines.to_vec(), self.answered));
-        StreamGuard { surface: self.answered, inline: self.inline, inspector, guarding }
+        StreamGuard { surface: self.answered, inline: self.inline, inspector, guarding, artifacts: HashMap::new() }
     }
 
     async fn tree(
@@ -168,12 +169,36 @@ impl Guards {
     }
 }
 
-/// The guard of one stream; keeps the ends of texts that go on.
+/// The guard of one stream; holds back the undecided ends of texts that go on.
 pub struct StreamGuard {
     surface: Surface,
     inline: usize,
     inspector: Option<Inspector>,
     guarding: bool,
+    /// Which artifact a channel's text belongs to.
+    artifacts: HashMap<String, Artifact>,
+}
+
+/// Names an artifact.
+#[derive(Clone, Debug)]
+struct Artifact {
+    task: String,
+    context: Option<String>,
+    id: String,
+}
+
+impl Artifact {
+    /// An update that appends `text` to it.
+    fn append(&self, text: &str) -> Event {
+        let mut update = Object::from([("taskId", Json::from(self.task.as_str()))]);
+        if let Some(context) = &self.context {
+            update.insert("contextId", context.as_str());
+        }
+        let parts = Json::from(vec![Json::from([("text", text)])]);
+        update.insert("artifact", Json::from([("artifactId", Json::from(self.id.as_str())), ("parts", parts)]));
+        update.insert("append", true);
+        Event { body: Json::from([("artifactUpdate", Json::Object(update))]), origin: Version::V10 }
+    }
 }
 
 impl std::fmt::Debug for StreamGuard {
@@ -183,31 +208,59 @@ impl std::fmt::Debug for StreamGuard {
 }
 
 impl StreamGuard {
-    /// One event, together with what its texts continue. After an error the stream must be cut.
+    /// One event, together with what its texts continue: the events to tell in its place, itself the last. After an
+    /// error the stream must be cut.
     ///
     /// # Errors
     /// [`GuardError`]
-    pub async fn event(&mut self, event: Event, size: usize, findings: &mut Findings) -> Result<Event, GuardError> {
+    pub async fn event(&mut self, event: Event, size: usize, findings: &mut Findings) -> Result<Vec<Event>, GuardError> {
         if !self.guarding {
-            return Ok(event);
+            return Ok(vec![event]);
         }
         let surface = self.surface;
         let Some(mut inspector) = self.inspector.take() else { return Err(GuardError::Failed { surface }) };
         let text = Continued::of(&event);
+        for one in &text {
+            if let Some(artifact) = &one.artifact {
+                self.artifacts.entry(one.channel.clone()).or_insert_with(|| artifact.clone());
+            }
+        }
+        // Behind these the agent may say nothing more, and the caller may not listen any more.
+        let ends = event.is_terminal() || event.state().is_some_and(TaskState::rests);
         let Event { mut body, origin } = event;
         let inspect = move || {
             let passages: Vec<Passage<'_>> = text.iter().map(Continued::passage).collect();
-            let verdict = inspector.event(&mut body, Tree::Protocol.structural(), &passages);
-            (inspector, body, verdict)
+            let judged = inspector.event(&mut body, Tree::Protocol.structural(), &passages, ends);
+            (inspector, body, judged)
         };
         let began = Instant::now();
         let inspected = run(inspect, size > self.inline).await;
         findings.took += began.elapsed();
-        let (inspector, body, verdict) = inspected.ok_or(GuardError::Failed { surface })?;
+        let (inspector, body, Judged { verdict, flushes }) = inspected.ok_or(GuardError::Failed { surface })?;
         self.inspector = Some(inspector);
         findings.add(&verdict);
         judge(surface, &verdict)?;
-        Ok(Event { body, origin })
+        let mut events = self.appends(&flushes);
+        events.push(Event { body, origin });
+        Ok(events)
+    }
+
+    /// What is still held back when the agent says no more.
+    ///
+    /// # Errors
+    /// [`GuardError`]
+    pub fn finish(&mut self, findings: &mut Findings) -> Result<Vec<Event>, GuardError> {
+        let Some(inspector) = &mut self.inspector else { return Ok(Vec::new()) };
+        let surface = self.surface;
+        let judged = catch_unwind(AssertUnwindSafe(|| inspector.finish()));
+        let Judged { verdict, flushes } = judged.map_err(|_| GuardError::Failed { surface })?;
+        findings.add(&verdict);
+        judge(surface, &verdict)?;
+        Ok(self.appends(&flushes))
+    }
+
+    fn appends(&self, flushes: &[Flush]) -> Vec<Event> {
+        flushes.iter().filter_map(|flush| Some(self.artifacts.get(&flush.channel)?.append(&flush.text))).collect()
     }
 }
 
@@ -232,9 +285,10 @@ impl Tree {
     }
 }
 
-/// The text that an artifact event adds to its artifact (threat-model Annex D 1); other events are whole by themselves.
+/// The text that an artifact event adds to its artifact (threat-model Annex D 1); other texts are whole by themselves.
 struct Continued {
     channel: String,
+    artifact: Option<Artifact>,
     leaves: Vec<String>,
     extent: Extent,
 }
@@ -242,7 +296,11 @@ struct Continued {
 impl Continued {
     /// An artifact's update continues its artifact; a task's snapshot is where later updates continue from.
     fn of(event: &Event) -> Vec<Self> {
-        let task = event.task_id().unwrap_or_default();
+        let named = |id: &str| Artifact {
+            task: event.task_id().unwrap_or_default().to_owned(),
+            context: event.context_id().map(str::to_owned),
+            id: id.to_owned(),
+        };
         match event.payload() {
             Some(("artifactUpdate", update)) => {
                 let flag = |name: &str| update.get(name).and_then(Json::as_bool).unwrap_or(false);
@@ -253,31 +311,44 @@ impl Continued {
                     (false, false) => Extent::Begins,
                 };
                 let artifact = update.get("artifact");
-                artifact.map(|one| Self::artifact(task, one, "/artifactUpdate/artifact", extent)).into_iter().collect()
+                artifact.map(|one| Self::artifact(named, one, "/artifactUpdate/artifact", extent)).into_iter().collect()
             }
             Some(("task", snapshot)) => {
                 let artifacts = snapshot.get("artifacts").and_then(Json::as_array).unwrap_or_default();
                 let at = |at: usize| format!("/task/artifacts/{at}");
-                artifacts.iter().enumerate().map(|(n, one)| Self::artifact(task, one, &at(n), Extent::Whole)).collect()
+                artifacts.iter().enumerate().map(|(n, one)| Self::artifact(named, one, &at(n), Extent::Whole)).collect()
             }
+            Some(("statusUpdate", update)) => {
+                let message = update.get("status").and_then(|status| status.get("message"));
+                message.map(|one| Self::message(one, "/statusUpdate/status/message")).into_iter().collect()
+            }
+            Some(("message", message)) => vec![Self::message(&Json::Object(message.clone()), "/message")],
             Some(_) | None => Vec::new(),
         }
     }
 
-    fn artifact(task: &str, artifact: &Json, at: &str, extent: Extent) -> Self {
-        let parts = artifact.get("parts").and_then(Json::as_array).unwrap_or_default();
-        let leaves = parts.iter().enumerate().filter(|(_, part)| part.get("text").is_some());
+    /// A message is a channel of its own, and whole.
+    fn message(message: &Json, at: &str) -> Self {
+        Self { channel: at.to_owned(), artifact: None, leaves: texts(message, at), extent: Extent::Whole }
+    }
+
+    fn artifact(named: impl Fn(&str) -> Artifact, artifact: &Json, at: &str, extent: Extent) -> Self {
         let id = artifact.get("artifactId").and_then(Json::as_str).unwrap_or_default();
-        Self {
-            channel: format!("{task}/{id}"),
-            leaves: leaves.map(|(part, _)| format!("{at}/parts/{part}/text")).collect(),
-            extent,
-        }
+        let named = named(id);
+        let channel = format!("{}/{id}", named.task);
+        Self { channel, artifact: Some(named), leaves: texts(artifact, at), extent }
     }
 
     fn passage(&self) -> Passage<'_> {
         Passage { channel: &self.channel, leaves: &self.leaves, extent: self.extent }
     }
+}
+
+/// The text parts of a message or artifact at `at`.
+fn texts(holder: &Json, at: &str) -> Vec<String> {
+    let parts = holder.get("parts").and_then(Json::as_array).unwrap_or_default();
+    let texts = parts.iter().enumerate().filter(|(_, part)| part.get("text").is_some());
+    texts.map(|(part, _)| format!("{at}/parts/{part}/text")).collect()
 }
 
 /// Runs an inspection, off the reactor if it is `long`; `None` if it panicked.

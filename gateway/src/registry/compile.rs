@@ -69,13 +69,34 @@ pub struct Compiled {
 pub struct Compiler {
     seal: Arc<Seal>,
     public_urls: Vec<String>,
+    card_guard: Option<guard::card::CardGuard>,
 }
 
 impl Compiler {
     /// For this configuration.
     #[must_use]
     pub fn new(settings: &Settings, seal: Arc<Seal>) -> Self {
-        Self { seal, public_urls: settings.public.urls.iter().map(|url| url.as_str().to_owned()).collect() }
+        let key = seal.derive("guard findings", "card guard");
+        // None would be a mistake in our own tables; then every card is flagged.
+        let card_guard = guard::card::CardGuard::new(key.as_slice()).ok();
+        let public_urls = settings.public.urls.iter().map(|url| url.as_str().to_owned()).collect();
+        Self { seal, public_urls, card_guard }
+    }
+
+    /// What in a card document is written to the model that reads it, or to deceive: nothing of it is published unless
+    /// somebody has reviewed it (T-CARD-1). `before` is the document that is published now.
+    #[must_use]
+    pub fn flags(&self, document: &[u8], before: Option<&[u8]>) -> Vec<Problem> {
+        let read = |bytes: &[u8]| json::read(bytes, &json::Limits::default()).ok();
+        let (Some(guard), Some(card)) = (&self.card_guard, read(document)) else {
+            return vec![Problem::new("/card", "could not be looked at")];
+        };
+        let before = before.and_then(read);
+        let remarks = guard.remarks(&card, before.as_ref()).into_iter();
+        remarks
+            .filter(|remark| remark.severity == guard::card::Severity::Flag)
+            .map(|remark| Problem::new(format!("/card{}", remark.pointer), format!("is flagged: {}", remark.rule)))
+            .collect()
     }
 
     /// The whole tenant. `before` is the state that is replaced.

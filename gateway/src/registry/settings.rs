@@ -44,6 +44,10 @@ pub struct CardSettings {
     /// The principal (by name) that this agent is when it calls others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound_principal: Option<String>,
+    /// SHA-256 of the card document that somebody has reviewed although the card guard flagged it; only that document may
+    /// be published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reviewed: Option<String>,
     /// What the document says the agent can do. Derived when the card is saved, see [`CardSettings::to_stored`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Capabilities>,

@@ -153,7 +153,10 @@ impl Relay {
                             None => continue,
                         }
                     }
-                    return self.silent();
+                    return match self.rest().await {
+                        Ok(()) => self.silent(),
+                        Err(end) => end,
+                    };
                 }
             };
             let told = match self.take(happened).await {
@@ -179,10 +182,25 @@ impl Relay {
                 self.slot.shrink(size);
                 if closes { Err(End::Finished) } else { Ok(true) }
             }
-            Ok(Happened::Fault(fault, size)) => Err(self.agent_fault(fault, size).await),
-            Ok(Happened::Ended) => Err(self.ended()),
-            Err(error) => Err(self.broken(&error)),
+            Ok(Happened::Fault(fault, size)) => {
+                self.rest().await?;
+                Err(self.agent_fault(fault, size).await)
+            }
+            Ok(Happened::Ended) => {
+                self.rest().await?;
+                Err(self.ended())
+            }
+            Err(error) => {
+                self.rest().await?;
+                Err(self.broken(&error))
+            }
         }
+    }
+
+    /// Tells what the guard held back to see how it goes on: it does not.
+    async fn rest(&mut self) -> Result<(), End> {
+        let bytes = self.path.finish(&mut self.trail).map_err(refused)?;
+        if bytes.is_empty() { Ok(()) } else { self.deliver(bytes.into()).await }
     }
 
     /// Hands bytes to the caller, who may be slow but not for ever.

@@ -34,6 +34,8 @@ pub(crate) struct Pattern {
     nfa: Option<NFA>,
     /// Longest match in characters, and one for what `\b` looks at.
     pub(crate) longest: usize,
+    /// Whether a match stays one whatever follows it.
+    pub(crate) settles: bool,
 }
 
 impl Pattern {
@@ -66,7 +68,8 @@ impl Pattern {
         }
         let nfa = NFA::compiler().build_from_hir(&hir).ok();
         let nfa = nfa.filter(|nfa| nfa.states().len().saturating_mul(longest) <= MOST_STEPS);
-        Ok(Self { regex, nfa, longest: longest.saturating_add(1) })
+        let settles = hir.properties().look_set().is_empty();
+        Ok(Self { regex, nfa, longest: longest.saturating_add(1), settles })
     }
 
     /// Every match, those that overlap united; none if there are too many. Looks again from the character after each start, so that a match beginning inside another is seen; once that

@@ -55,6 +55,11 @@ impl Words {
         Ok(Self { automaton, words, case, edges, longest })
     }
 
+    /// Whether a match stays one whatever follows it.
+    pub(crate) fn settles(&self) -> bool {
+        self.edges == Edges::Anywhere
+    }
+
     /// Every match in a text that was folded as [`normalise::phrase`] does; none if there are too many.
     pub(crate) fn scan(&self, folded: &str) -> Option<Vec<Range<usize>>> {
         let mut spans = Vec::new();

@@ -219,7 +219,8 @@ impl Channel {
         for (at, (pipeline, scanned)) in pipelines.iter().zip(scanned).enumerate() {
             for one in scanned.matches.iter().filter(|one| one.span.start >= trusted) {
                 let acting = acts(pipeline, one.rule);
-                if acting && one.span.start >= safe {
+                let stops = one.settled && pipeline.rules.get(one.rule).is_some_and(|rule| rule.action == Action::Block);
+                if acting && one.span.start >= safe && !stops {
                     continue;
                 }
                 let place = (at, one.rule, self.before + one.span.start);
@@ -347,8 +348,9 @@ impl Channel {
             let trusted = if self.out_before { context(pipelines) } else { 0 };
             for pipeline in pipelines {
                 let left = pipeline.engine.scan(&self.out).matches;
-                // What ends where the text ends for now may turn out to go on, and is looked at again then.
-                let ended = |one: &Match| done || one.span.end < self.out.len();
+                // What may turn out to go on is looked at again then.
+                let live = if done { self.out.len() } else { pipeline.engine.live(&self.out, &|rule| acts(pipeline, rule)) };
+                let ended = |one: &Match| one.span.start < live;
                 let left = left.into_iter().find(|one| acts(pipeline, one.rule) && one.span.start >= trusted && ended(one));
                 if let Some(rule) = left.and_then(|one| pipeline.rules.get(one.rule)) {
                     pushed.cut.get_or_insert_with(|| rule.name.to_string());

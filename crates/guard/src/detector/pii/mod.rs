@@ -55,7 +55,8 @@ pub(super) fn number_at(text: &str, row: &Row, wanted: &Wanted, out: &mut Vec<Fo
         return;
     }
     let before = text.get(floor(text, row.start().saturating_sub(40))..row.start()).unwrap_or_default();
-    let word = Context(before);
+    // What replaces a finding names its kind, and is no telling word.
+    let word = Context(before.rsplit(']').next().unwrap_or_default());
     if wanted.card && digits >= 13 {
         row.cards(text, word, out);
     }
