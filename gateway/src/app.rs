@@ -149,7 +149,7 @@ impl App {
         let calls = pipeline::Parts::new(
             &settings,
             store.clone(),
-            Upstream::new(upstream.clone(), grpc.clone()),
+            (Upstream::new(upstream.clone(), grpc.clone()), pipeline::external::Outside::new(fetch.clone())),
             page_key,
             &tasks,
         );

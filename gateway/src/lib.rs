@@ -32,6 +32,7 @@ pub mod pipeline;
 pub mod registry;
 pub mod reject;
 pub mod seal;
+pub mod simulate;
 pub mod tasks;
 pub mod telemetry;
 pub mod upstream;

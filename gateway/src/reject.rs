@@ -130,7 +130,7 @@ impl Reject {
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::Guard(GuardError::Blocked { .. }) => Outcome::Blocked,
-            Self::Guard(GuardError::Failed { .. }) => Outcome::CouldNotScan,
+            Self::Guard(GuardError::Failed { .. } | GuardError::Unavailable { .. }) => Outcome::CouldNotScan,
             Self::Draining => Outcome::Draining,
             Self::Audit
             | Self::Authenticate { .. }
@@ -337,6 +337,9 @@ fn guard_fault(error: &GuardError) -> Fault {
             .with("surface", surface.name())
             .with("policy", policy)
             .with("rule", rule),
+        GuardError::Unavailable { surface, rule } => {
+            Fault::of(FaultKind::GuardUnavailable).with("surface", surface.name()).with("rule", rule)
+        }
         GuardError::Failed { surface } => {
             Fault::of(FaultKind::GuardrailBlocked).with("surface", surface.name()).with("rule", "inspection_failed")
         }

@@ -54,7 +54,10 @@ fn timed(mut work: impl FnMut(), times: usize) -> Vec<Duration> {
 }
 
 fn event(text: &str) -> Json {
-    Json::from([("artifactUpdate", Json::from([("artifact", Json::from([("parts", Json::from(vec![Json::from([("text", text)])]))]))]))])
+    Json::from([(
+        "artifactUpdate",
+        Json::from([("artifact", Json::from([("parts", Json::from(vec![Json::from([("text", text)])]))]))]),
+    )])
 }
 
 fn one_token_of_a_stream() {

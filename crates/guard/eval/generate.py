@@ -136,7 +136,7 @@ PII_FRAMES = {
 def pii(seed=3, each=400):
     g = random.Random(seed)
     make = {"pii.card": card, "pii.iban": iban, "pii.us_ssn": ssn, "pii.email": email, "pii.phone": phone,
-            "pii.ip": lambda g: ".".join(str(g.randint(1, 254)) for _ in range(4))}
+            "pii.ip": lambda g: ".".join([str(g.randint(128, 223))] + [str(g.randint(1, 254)) for _ in range(3)])}
     return [(kind, g.choice(PII_FRAMES[kind]).format(make[kind](g))) for kind in make for _ in range(each)]
 
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let first = args.next().ok_or("give a policy document")?;
-    let (stream, file) = if first == "--stream" { (true, args.next().ok_or("give a policy document")?) } else { (false, first) };
+    let (stream, file) =
+        if first == "--stream" { (true, args.next().ok_or("give a policy document")?) } else { (false, first) };
     let document = read(&std::fs::read(file)?, &Limits::default())?;
     let options = Options { key: b"evaluation", policy: "evaluation", version: 1 };
     let pipeline = Arc::new(Pipeline::compile(&document, &options).map_err(|error| format!("{:?}", error.problems))?);

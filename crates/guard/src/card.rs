@@ -40,6 +40,12 @@ pub struct CardGuard {
     rules: Vec<(&'static str, Severity, Regex)>,
 }
 
+impl std::fmt::Debug for CardGuard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CardGuard").finish_non_exhaustive()
+    }
+}
+
 /// Detectors that look at every string of a card; quotation is no excuse here.
 const DETECTORS: &str = r#"{"surfaces":["card"],"detectors":[
     {"id":"secret","action":"block"},{"id":"injection","threshold":40,"action":"block"},
@@ -64,7 +70,11 @@ const RULES: [(&str, Severity, &str); 6] = [
         Severity::Note,
         r"\b(best|most\W{1,3}(accurate|powerful|trusted|secure|reliable)|number\W{1,3}one|#1|perfect|100\s?%|guaranteed|the\W{1,3}only\W{1,3}agent)\b",
     ),
-    ("card.recommended", Severity::Note, r"\b(recommended|official|verified|certified|approved)\W{1,3}(by|agent|partner)\b"),
+    (
+        "card.recommended",
+        Severity::Note,
+        r"\b(recommended|official|verified|certified|approved)\W{1,3}(by|agent|partner)\b",
+    ),
 ];
 
 /// Longest strings by member, in characters.
@@ -93,7 +103,11 @@ impl CardGuard {
         let mut remarks = Vec::new();
         let verdict = self.pipeline.inspect(Surface::Card, &mut card.clone(), &|_| true);
         for finding in verdict.findings {
-            remarks.push(Remark { rule: finding.detector.to_owned(), pointer: finding.pointer, severity: Severity::Flag });
+            remarks.push(Remark {
+                rule: finding.detector.to_owned(),
+                pointer: finding.pointer,
+                severity: Severity::Flag,
+            });
         }
         let own = hosts(card);
         walk(card, &mut |path, leaf| {
@@ -102,7 +116,11 @@ impl CardGuard {
         });
         counts(card, &mut remarks);
         if before.is_some_and(|before| requires(before) && !requires(card)) {
-            remarks.push(Remark { rule: "card.security".to_owned(), pointer: "/security".to_owned(), severity: Severity::Flag });
+            remarks.push(Remark {
+                rule: "card.security".to_owned(),
+                pointer: "/security".to_owned(),
+                severity: Severity::Flag,
+            });
         }
         remarks.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.pointer.cmp(&b.pointer)));
         remarks.dedup();
@@ -220,14 +238,21 @@ fn is_internal(host: &Host<&str>) -> bool {
     match host {
         Host::Domain(name) => {
             let name = name.trim_end_matches('.').to_ascii_lowercase();
-            let inside = [".local", ".internal", ".lan", ".corp", ".home", ".intranet", ".localdomain", ".svc", ".localhost"];
+            let inside =
+                [".local", ".internal", ".lan", ".corp", ".home", ".intranet", ".localdomain", ".svc", ".localhost"];
             name == "localhost" || !name.contains('.') || inside.iter().any(|end| name.ends_with(end))
         }
         Host::Ipv4(address) => {
-            address.is_private() || address.is_loopback() || address.is_link_local() || address.is_unspecified() || matches!(address.octets(), [100, 64..=127, ..])
+            address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_unspecified()
+                || matches!(address.octets(), [100, 64..=127, ..])
         }
         Host::Ipv6(address) => {
-            address.is_loopback() || address.is_unspecified() || matches!(address.segments(), [0xfc00..=0xfdff | 0xfe80..=0xfebf, ..])
+            address.is_loopback()
+                || address.is_unspecified()
+                || matches!(address.segments(), [0xfc00..=0xfdff | 0xfe80..=0xfebf, ..])
         }
     }
 }

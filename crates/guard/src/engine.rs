@@ -165,9 +165,16 @@ impl Engine {
             let core_end = found.span.end;
             let core = view.source(found.span).end;
             let open = if open { found.tail } else { Tail::None };
-            self.push(found.kind, (source, core), (telling(text, span, found.tail, core_end), open, found.keep, name), scanned);
+            self.push(
+                found.kind,
+                (source, core),
+                (telling(text, span, found.tail, core_end), open, found.keep, name),
+                scanned,
+            );
         }
-        scanned.signals.extend(sight.signals.into_iter().map(|seen| Seen { span: view.source(seen.span.clone()), ..seen }));
+        scanned
+            .signals
+            .extend(sight.signals.into_iter().map(|seen| Seen { span: view.source(seen.span.clone()), ..seen }));
         self.custom(view, &View::source_of(""), name, scanned);
     }
 
@@ -180,7 +187,12 @@ impl Engine {
             let span = found.span.start..end;
             if let Some(source) = self.below(upper, base, span.clone()) {
                 let core = source.end;
-                self.push(found.kind, (source, core), (telling(text, span, found.tail, found.span.end), Tail::None, found.keep, name), scanned);
+                self.push(
+                    found.kind,
+                    (source, core),
+                    (telling(text, span, found.tail, found.span.end), Tail::None, found.keep, name),
+                    scanned,
+                );
             }
         }
         self.lift(sight.signals, upper, base, &mut scanned.signals);
@@ -237,7 +249,17 @@ impl Engine {
                 let open = if open && itself { tail } else { Tail::None };
                 let core = source.end;
                 let settled = itself && custom.settles();
-                scanned.matches.push(Match { rule: *rule, kind, span: source, core, open, keep: 0, hash, view: name, settled });
+                scanned.matches.push(Match {
+                    rule: *rule,
+                    kind,
+                    span: source,
+                    core,
+                    open,
+                    keep: 0,
+                    hash,
+                    view: name,
+                    settled,
+                });
             }
         }
     }
@@ -277,7 +299,8 @@ impl Engine {
     /// rules that `act` are concerned; the end of the text if there is none.
     pub(crate) fn live(&self, text: &str, act: &dyn Fn(usize) -> bool) -> usize {
         let builtin = self.by_kind.values().flatten().any(|rule| act(*rule));
-        let custom: Vec<&Custom> = self.custom.iter().filter(|(rule, _)| act(*rule)).map(|(_, custom)| custom).collect();
+        let custom: Vec<&Custom> =
+            self.custom.iter().filter(|(rule, _)| act(*rule)).map(|(_, custom)| custom).collect();
         if !builtin && custom.is_empty() {
             return text.len();
         }
@@ -285,7 +308,8 @@ impl Engine {
         let Some(plain) = normalise::plain(text) else { return live };
         let looked = plain.text();
         let in_plain = self.live_in(looked, builtin, &custom);
-        let in_plain = if in_plain < looked.len() { plain.source(in_plain..ceil(looked, in_plain + 1)).start } else { text.len() };
+        let in_plain =
+            if in_plain < looked.len() { plain.source(in_plain..ceil(looked, in_plain + 1)).start } else { text.len() };
         live.min(in_plain).min(hidden_start(text))
     }
 
@@ -343,7 +367,9 @@ impl Custom {
     }
 
     fn scan(&self, text: &str) -> Option<Vec<(&'static str, Range<usize>, Tail)>> {
-        let plain = |kind: &'static str, spans: Vec<Range<usize>>| spans.into_iter().map(|span| (kind, span, Tail::None)).collect();
+        let plain = |kind: &'static str, spans: Vec<Range<usize>>| {
+            spans.into_iter().map(|span| (kind, span, Tail::None)).collect()
+        };
         match self {
             Self::Words(words) => words.scan(text).map(|spans| plain("words", spans)),
             Self::Pattern(pattern) => pattern.scan(text).map(|spans| plain("pattern", spans)),
@@ -368,7 +394,11 @@ impl Custom {
                 let phrase = normalise::phrase(end, words.case);
                 let looked = phrase.as_ref().map_or(end, |phrase| phrase.text());
                 let live = words.live(looked);
-                let live = if live >= looked.len() { end.len() } else { phrase.map_or(live, |phrase| phrase.source(live..ceil(phrase.text(), live + 1)).start) };
+                let live = if live >= looked.len() {
+                    end.len()
+                } else {
+                    phrase.map_or(live, |phrase| phrase.source(live..ceil(phrase.text(), live + 1)).start)
+                };
                 (from + live).min(spelled_start(base))
             }
             Self::Pattern(pattern) => pattern.live(base),
@@ -405,7 +435,13 @@ fn word_start(text: &str, widest: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = text.len();
     loop {
-        let word = bytes.get(least..at).unwrap_or_default().iter().rev().take_while(|byte| !byte.is_ascii_whitespace()).count();
+        let word = bytes
+            .get(least..at)
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .take_while(|byte| !byte.is_ascii_whitespace())
+            .count();
         at -= word;
         if at <= least {
             return floor(text, least);
@@ -426,19 +462,31 @@ fn row_start(text: &str) -> usize {
     const MOST: usize = 48;
     let bytes = text.as_bytes();
     let least = floor(text, text.len().saturating_sub(MOST));
-    let row = bytes.iter().skip(least).rev().take_while(|byte| byte.is_ascii_digit() || b" -.()/+\n".contains(byte)).count();
+    let row =
+        bytes.iter().skip(least).rev().take_while(|byte| byte.is_ascii_digit() || b" -.()/+\n".contains(byte)).count();
     let mut start = text.len() - row;
     while start < text.len() && bytes.get(start).is_some_and(|byte| !byte.is_ascii_digit() && !b"+(".contains(byte)) {
         start += 1;
     }
     // Two letters and two digits at the start of a word, then letters and digits in groups.
-    let run = bytes.iter().skip(least).rev().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-')).count();
+    let run = bytes
+        .iter()
+        .skip(least)
+        .rev()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-'))
+        .count();
     let from = text.len() - run;
     let account = (from..text.len()).find(|at| {
         let edge = *at == 0 || bytes.get(at - 1).is_none_or(|byte| !byte.is_ascii_alphanumeric());
         let head = bytes.get(*at..(at + 4).min(bytes.len())).unwrap_or_default();
-        let form = head.iter().enumerate().all(|(place, byte)| if place < 2 { byte.is_ascii_alphabetic() } else { byte.is_ascii_digit() });
-        let lettered = head.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(*at..at + 12).is_some_and(|word| word.iter().filter(|byte| byte.is_ascii_digit()).count() >= 3);
+        let form = head
+            .iter()
+            .enumerate()
+            .all(|(place, byte)| if place < 2 { byte.is_ascii_alphabetic() } else { byte.is_ascii_digit() });
+        let lettered = head.first().is_some_and(u8::is_ascii_alphabetic)
+            && bytes
+                .get(*at..at + 12)
+                .is_some_and(|word| word.iter().filter(|byte| byte.is_ascii_digit()).count() >= 3);
         edge && ((form && head.len() > 2) || lettered)
     });
     start.min(account.unwrap_or(text.len()))
@@ -476,6 +524,7 @@ fn spelled_start(text: &str) -> usize {
 
 /// The start of what is not shown at the end of the text.
 fn hidden_start(text: &str) -> usize {
-    let hidden: usize = text.chars().rev().take_while(|one| !one.is_ascii() && is_ignorable(*one)).map(char::len_utf8).sum();
+    let hidden: usize =
+        text.chars().rev().take_while(|one| !one.is_ascii() && is_ignorable(*one)).map(char::len_utf8).sum();
     text.len() - hidden
 }

@@ -25,8 +25,7 @@ pub enum Action {
 
 impl Action {
     /// Every action, mildest first.
-    pub const ALL: [Self; 6] =
-        [Self::Allow, Self::Monitor, Self::Tokenise, Self::Mask, Self::Redact, Self::Block];
+    pub const ALL: [Self; 6] = [Self::Allow, Self::Monitor, Self::Tokenise, Self::Mask, Self::Redact, Self::Block];
 
     /// The name in policies and records.
     #[must_use]

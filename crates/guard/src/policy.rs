@@ -215,7 +215,10 @@ impl Checker {
             }
         };
         // `allow` switches a detector off; it is checked all the same.
-        let (Some(name), Some(action), Some(part)) = (name, action.filter(|action| *action > Action::Allow), part) else { return };
+        let (Some(name), Some(action), Some(part)) = (name, action.filter(|action| *action > Action::Allow), part)
+        else {
+            return;
+        };
         let at = parts.rules.len();
         let looks = match part {
             Part::External(external) => {
@@ -304,7 +307,10 @@ impl Checker {
         for (at, redacting) in pipeline.rules.iter().enumerate().filter(|(_, rule)| rule.action == Action::Redact) {
             let token = redact::token(pipeline.label(Some(at), &redacting.name));
             let seen = pipeline.engine.scan(&token).matches;
-            let minding = seen.iter().filter_map(|found| pipeline.rules.get(found.rule)).find(|rule| rule.action > Action::Monitor);
+            let minding = seen
+                .iter()
+                .filter_map(|found| pipeline.rules.get(found.rule))
+                .find(|rule| rule.action > Action::Monitor);
             if let Some(minding) = minding {
                 let problem =
                     format!("{} finds the replacement text {token}; change it or the name", quoted(&minding.name));

@@ -119,7 +119,14 @@ struct Union {
 impl Painter {
     /// Writes text from `from` on, as far as it is decided: marks that begin before `safe` are all known, others are
     /// not. Gives where it stopped: at `safe`, or at the end of a span that is already replaced.
-    pub(crate) fn walk(&mut self, text: &str, marks: &[Mark], from: usize, safe: usize, write: &mut dyn FnMut(usize, Written<'_>)) -> usize {
+    pub(crate) fn walk(
+        &mut self,
+        text: &str,
+        marks: &[Mark],
+        from: usize,
+        safe: usize,
+        write: &mut dyn FnMut(usize, Written<'_>),
+    ) -> usize {
         let known = marks.get(..marks.partition_point(|mark| mark.span.start < safe)).unwrap_or_default();
         let mut at = from;
         loop {
@@ -145,7 +152,8 @@ impl Painter {
                 self.union = None;
                 continue;
             }
-            let next = known.iter().filter(|mark| mark.span.start >= at).min_by_key(|mark| (mark.span.start, mark.rank));
+            let next =
+                known.iter().filter(|mark| mark.span.start >= at).min_by_key(|mark| (mark.span.start, mark.rank));
             let Some(next) = next else {
                 if at < safe {
                     write(at, Written::Text(text.get(at..safe).unwrap_or_default()));

@@ -48,7 +48,12 @@ pub(crate) struct Piece {
 }
 
 /// Everything `pipeline` minds in the tree, in document order. `apart` names the leaves that are looked at elsewhere.
-pub(crate) fn scan(pipeline: &Pipeline, json: &Json, structural: &dyn Fn(&Path<'_>) -> bool, apart: &HashSet<String>) -> Vec<Hit> {
+pub(crate) fn scan(
+    pipeline: &Pipeline,
+    json: &Json,
+    structural: &dyn Fn(&Path<'_>) -> bool,
+    apart: &HashSet<String>,
+) -> Vec<Hit> {
     let mut scanner = Scanner {
         pipeline,
         json,
@@ -231,7 +236,14 @@ impl<'a> Scanner<'_, 'a> {
         self.push(Some(rule), kind, spot, (0..spot.text.len(), spot.text, "source"), 100);
     }
 
-    fn push(&mut self, rule: Option<usize>, kind: &'static str, spot: Spot<'_>, (span, text, view): (Range<usize>, &str, &'static str), score: u8) {
+    fn push(
+        &mut self,
+        rule: Option<usize>,
+        kind: &'static str,
+        spot: Spot<'_>,
+        (span, text, view): (Range<usize>, &str, &'static str),
+        score: u8,
+    ) {
         let action = rule.and_then(|rule| self.pipeline.rules.get(rule)).map_or(Action::Block, |rule| rule.action);
         self.hits.push(Hit {
             rule,
@@ -248,7 +260,13 @@ impl<'a> Scanner<'_, 'a> {
 
     /// A finding about a value that is not a text.
     fn about(&mut self, rule: usize, kind: &'static str, pointer: &str) {
-        self.push(Some(rule), kind, Spot { text: "", place: Place::Whole, ordinal: usize::MAX, rigid: true }, (0..0, "", "source"), 100);
+        self.push(
+            Some(rule),
+            kind,
+            Spot { text: "", place: Place::Whole, ordinal: usize::MAX, rigid: true },
+            (0..0, "", "source"),
+            100,
+        );
         if let Some(piece) = self.hits.last_mut().and_then(|hit| hit.pieces.first_mut()) {
             piece.pointer = pointer.into();
         }
@@ -303,10 +321,15 @@ impl<'a> Scanner<'_, 'a> {
             let pieces: Vec<Piece> = window.cover(&found.span);
             let crossing = pieces.len() > 1;
             // Between joints, only what goes over one is new.
-            if !continuous && (!crossing || !seen.insert((found.rule, pieces.last().map_or(0, |piece| piece.ordinal)))) {
+            if !continuous && (!crossing || !seen.insert((found.rule, pieces.last().map_or(0, |piece| piece.ordinal))))
+            {
                 continue;
             }
-            let rigid = window.separated || window.pieces.iter().any(|piece| piece.rigid && pieces.iter().any(|one| one.ordinal == piece.ordinal));
+            let rigid = window.separated
+                || window
+                    .pieces
+                    .iter()
+                    .any(|piece| piece.rigid && pieces.iter().any(|one| one.ordinal == piece.ordinal));
             let place = if crossing { Place::Joined } else { Place::Text };
             self.matched(found, Spot { place, rigid, ..spot });
             if let Some(hit) = self.hits.last_mut().filter(|hit| hit.place == place && !pieces.is_empty()) {
@@ -408,7 +431,13 @@ pub(crate) const fn escalate(action: Action, rigid: bool) -> Action {
 pub(crate) fn is_continuous(path: &Path<'_>) -> bool {
     matches!(
         path.segments,
-        [.., Segment::Key("artifacts"), Segment::Index(_), Segment::Key("parts"), Segment::Index(_), Segment::Key("text")]
-            | [.., Segment::Key("artifact"), Segment::Key("parts"), Segment::Index(_), Segment::Key("text")]
+        [
+            ..,
+            Segment::Key("artifacts"),
+            Segment::Index(_),
+            Segment::Key("parts"),
+            Segment::Index(_),
+            Segment::Key("text")
+        ] | [.., Segment::Key("artifact"), Segment::Key("parts"), Segment::Index(_), Segment::Key("text")]
     )
 }

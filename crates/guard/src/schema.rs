@@ -25,10 +25,42 @@ pub(crate) struct Schema {
 }
 
 const KEYWORDS: &[&str] = &[
-    "$schema", "$id", "$comment", "$defs", "$ref", "title", "description", "default", "examples", "deprecated", "type", "enum",
-    "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
-    "properties", "patternProperties", "additionalProperties", "required", "minProperties", "maxProperties", "propertyNames",
-    "items", "prefixItems", "minItems", "maxItems", "uniqueItems", "allOf", "anyOf", "oneOf",
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "$ref",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "type",
+    "enum",
+    "const",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "propertyNames",
+    "items",
+    "prefixItems",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "allOf",
+    "anyOf",
+    "oneOf",
 ];
 
 impl Schema {
@@ -101,7 +133,9 @@ impl Schema {
         let deeper = depth.saturating_add(1);
         let list = |name: &str| schema.get(name).and_then(Json::as_array).unwrap_or_default();
         let reference = schema.str("$ref").is_none_or(|to| {
-            to.strip_prefix('#').and_then(|at| self.root.pointer(at)).is_some_and(|to| self.holds(to, value, deeper, steps))
+            to.strip_prefix('#')
+                .and_then(|at| self.root.pointer(at))
+                .is_some_and(|to| self.holds(to, value, deeper, steps))
         });
         if !reference || !is_of_type(schema, value) || !is_listed(schema, value) {
             return false;
@@ -112,7 +146,9 @@ impl Schema {
         if schema.contains("anyOf") && !list("anyOf").iter().any(|one| self.holds(one, value, deeper, steps)) {
             return false;
         }
-        if schema.contains("oneOf") && list("oneOf").iter().filter(|one| self.holds(one, value, deeper, steps)).count() != 1 {
+        if schema.contains("oneOf")
+            && list("oneOf").iter().filter(|one| self.holds(one, value, deeper, steps)).count() != 1
+        {
             return false;
         }
         if schema.get("not").is_some_and(|not| self.holds(not, value, deeper, steps)) {
@@ -130,19 +166,25 @@ impl Schema {
     fn is_text(&self, schema: &Object, text: &str) -> bool {
         let length = text.chars().count();
         let pattern = schema.str("pattern").and_then(|source| self.patterns.get(source));
-        at_least(schema, "minLength", length) && at_most(schema, "maxLength", length) && pattern.is_none_or(|one| one.is_match(text))
+        at_least(schema, "minLength", length)
+            && at_most(schema, "maxLength", length)
+            && pattern.is_none_or(|one| one.is_match(text))
     }
 
     fn are_items(&self, schema: &Object, elements: &[Json], depth: usize, steps: &mut usize) -> bool {
         let first = schema.get("prefixItems").and_then(Json::as_array).unwrap_or_default();
         let count = elements.len();
         let unique = schema.get("uniqueItems").and_then(Json::as_bool) == Some(true);
-        let repeats = || elements.iter().enumerate().any(|(at, one)| elements.get(..at).is_some_and(|before| before.contains(one)));
+        let repeats = || {
+            elements.iter().enumerate().any(|(at, one)| elements.get(..at).is_some_and(|before| before.contains(one)))
+        };
         at_least(schema, "minItems", count)
             && at_most(schema, "maxItems", count)
             && !(unique && (count > 1_000 || repeats()))
             && first.iter().zip(elements).all(|(schema, one)| self.holds(schema, one, depth, steps))
-            && schema.get("items").is_none_or(|schema| elements.iter().skip(first.len()).all(|one| self.holds(schema, one, depth, steps)))
+            && schema
+                .get("items")
+                .is_none_or(|schema| elements.iter().skip(first.len()).all(|one| self.holds(schema, one, depth, steps)))
     }
 
     fn are_properties(&self, schema: &Object, object: &Object, depth: usize, steps: &mut usize) -> bool {
@@ -179,7 +221,10 @@ impl Schema {
 
 fn is_of_type(schema: &Object, value: &Json) -> bool {
     let is = |name: &str| match (name, value) {
-        ("null", Json::Null) | ("boolean", Json::Bool(_)) | ("number", Json::Number(_)) | ("string", Json::String(_)) => true,
+        ("null", Json::Null)
+        | ("boolean", Json::Bool(_))
+        | ("number", Json::Number(_))
+        | ("string", Json::String(_)) => true,
         ("array", Json::Array(_)) | ("object", Json::Object(_)) => true,
         ("integer", Json::Number(number)) => number.as_f64().fract() == 0.0,
         _ => false,
@@ -196,7 +241,8 @@ fn is_listed(schema: &Object, value: &Json) -> bool {
         (Json::Number(one), Json::Number(other)) => one.as_f64() == other.as_f64(),
         _ => one == value,
     };
-    schema.get("enum").and_then(Json::as_array).is_none_or(|list| list.iter().any(same)) && schema.get("const").is_none_or(same)
+    schema.get("enum").and_then(Json::as_array).is_none_or(|list| list.iter().any(same))
+        && schema.get("const").is_none_or(same)
 }
 
 fn is_within(schema: &Object, number: &Number) -> bool {
@@ -245,7 +291,9 @@ impl Check<'_> {
         let schema = match schema {
             Json::Bool(_) => return,
             Json::Object(schema) => schema,
-            Json::Null | Json::Number(_) | Json::String(_) | Json::Array(_) => return self.refuse(at, "a schema is an object or a boolean"),
+            Json::Null | Json::Number(_) | Json::String(_) | Json::Array(_) => {
+                return self.refuse(at, "a schema is an object or a boolean");
+            }
         };
         for (key, value) in schema.iter() {
             let here = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
@@ -283,13 +331,19 @@ impl Check<'_> {
                 Some(_) | None => self.refuse(at, "must be a list of at least one schema"),
             },
             "type" => {
-                let known = |one: &Json| one.as_str().is_some_and(|name| ["null", "boolean", "number", "integer", "string", "array", "object"].contains(&name));
+                let known = |one: &Json| {
+                    one.as_str().is_some_and(|name| {
+                        ["null", "boolean", "number", "integer", "string", "array", "object"].contains(&name)
+                    })
+                };
                 if !known(value) && !value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(known)) {
                     self.refuse(at, "must be a JSON type or a list of them");
                 }
             }
             "enum" | "required" if value.as_array().is_none() => self.refuse(at, "must be a list"),
-            "multipleOf" if value.as_number().is_none_or(|step| step.as_f64() <= 0.0) => self.refuse(at, "must be a number above 0"),
+            "multipleOf" if value.as_number().is_none_or(|step| step.as_f64() <= 0.0) => {
+                self.refuse(at, "must be a number above 0")
+            }
             _ if KEYWORDS.contains(&key) => {}
             _ => self.refuse(at, "is no keyword that is checked here"),
         }
@@ -297,7 +351,9 @@ impl Check<'_> {
 
     fn reference(&mut self, value: &Json, at: &str) {
         let target = value.as_str().and_then(|to| to.strip_prefix('#'));
-        let known = target.filter(|to| to.is_empty() || to.starts_with("/$defs/")).is_some_and(|to| self.root.pointer(to).is_some());
+        let known = target
+            .filter(|to| to.is_empty() || to.starts_with("/$defs/"))
+            .is_some_and(|to| self.root.pointer(to).is_some());
         if !known {
             self.refuse(at, "must point into this schema's own $defs, such as #/$defs/name");
         }
@@ -325,7 +381,9 @@ mod tests {
     fn minded(schema: &str, data: &str) -> usize {
         let schema = Schema::new(&parse(schema), false).unwrap();
         let mut count = 0;
-        schema.check(&parse(&format!(r#"{{"message":{{"parts":[{{"text":"x"}},{{"data":{data}}}]}}}}"#)), &mut |_| count += 1);
+        schema.check(&parse(&format!(r#"{{"message":{{"parts":[{{"text":"x"}},{{"data":{data}}}]}}}}"#)), &mut |_| {
+            count += 1
+        });
         count
     }
 
@@ -372,6 +430,12 @@ mod tests {
     #[test]
     fn a_schema_that_refers_to_itself_ends() {
         assert_eq!(minded(r##"{"$ref":"#"}"##, "1"), 1);
-        assert_eq!(minded(r##"{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}],"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}]}}}"##, "1"), 1);
+        assert_eq!(
+            minded(
+                r##"{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}],"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}]}}}"##,
+                "1"
+            ),
+            1
+        );
     }
 }

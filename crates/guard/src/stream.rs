@@ -139,7 +139,14 @@ impl Inspector {
         judged
     }
 
-    fn passage(&mut self, passage: &Passage<'_>, json: &Json, copy: &mut Option<Json>, masks: &Masks, judged: &mut Judged) {
+    fn passage(
+        &mut self,
+        passage: &Passage<'_>,
+        json: &Json,
+        copy: &mut Option<Json>,
+        masks: &Masks,
+        judged: &mut Judged,
+    ) {
         let text = |pointer: &String| json.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
         let texts: Vec<&str> = passage.leaves.iter().map(text).collect();
         self.cross(passage, &texts, masks, &mut judged.verdict);

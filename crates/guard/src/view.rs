@@ -161,7 +161,9 @@ impl Window {
     /// What a span covers of each leaf.
     pub(crate) fn cover(&self, span: &Range<usize>) -> Vec<scan::Piece> {
         let touched = self.touched(span).iter();
-        touched.map(|piece| scan::Piece { ordinal: piece.ordinal, pointer: "".into(), span: piece.local(span) }).collect()
+        touched
+            .map(|piece| scan::Piece { ordinal: piece.ordinal, pointer: "".into(), span: piece.local(span) })
+            .collect()
     }
 
     /// The pieces of which `span` holds at least one byte.

@@ -132,7 +132,8 @@ fn every_cutting_gives_what_the_whole_gives() {
     let cuttings = 10_000 * scale();
     let (mut compared, mut odd) = (0_usize, 0_usize);
     for round in 0..cuttings {
-        let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ (u64::try_from(round).unwrap() + 1).wrapping_mul(0xD134_2543_DE82_EF95));
+        let mut dice =
+            Dice(0x9E37_79B9_7F4A_7C15 ^ (u64::try_from(round).unwrap() + 1).wrapping_mul(0xD134_2543_DE82_EF95));
         let pipeline = &pipelines[dice.roll(pipelines.len())];
         let text = text(&mut dice);
         let events = cut(&mut dice, &text);
@@ -154,7 +155,8 @@ fn every_cutting_gives_what_the_whole_gives() {
 fn a_folded_stream_equals_the_redacted_task() {
     let pipelines: Vec<Arc<Pipeline>> = POLICIES.iter().map(|detectors| pipeline(detectors)).collect();
     for round in 0..500 * scale() {
-        let mut dice = Dice(0xD1B5_4A32_D192_ED03 ^ (u64::try_from(round).unwrap() + 1).wrapping_mul(0x9E6C_63D0_876A_9A47));
+        let mut dice =
+            Dice(0xD1B5_4A32_D192_ED03 ^ (u64::try_from(round).unwrap() + 1).wrapping_mul(0x9E6C_63D0_876A_9A47));
         let pipeline = &pipelines[dice.roll(pipelines.len())];
         let text = text(&mut dice);
         let events = cut(&mut dice, &text);
@@ -166,7 +168,9 @@ fn a_folded_stream_equals_the_redacted_task() {
             continue;
         }
         let count = events.iter().flatten().count();
-        let text = |at: usize| task.pointer(&format!("/artifacts/0/parts/{at}/text")).and_then(Json::as_str).unwrap().to_owned();
+        let text = |at: usize| {
+            task.pointer(&format!("/artifacts/0/parts/{at}/text")).and_then(Json::as_str).unwrap().to_owned()
+        };
         assert_eq!(streamed, (0..count).map(text).collect::<String>(), "round {round}");
     }
 }

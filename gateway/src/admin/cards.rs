@@ -460,7 +460,8 @@ fn reviewed(admin: &Shared, card: &Card<'_>, before: Option<&[u8]>) -> Result<()
     if flags.is_empty() || value(card.settings)?["reviewed"].as_str() == Some(&digest) {
         return Ok(());
     }
-    let message = format!("the card is flagged; read what fields name, then set reviewed to \"{digest}\" to publish it as it is");
+    let message =
+        format!("the card is flagged; read what fields name, then set reviewed to \"{digest}\" to publish it as it is");
     Err(ApiError::refused("card_flagged", message).with_fields(under("spec", flags)))
 }
 

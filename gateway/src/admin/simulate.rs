@@ -55,9 +55,10 @@ pub(super) async fn simulate_policy(
     }
     let asked = match typed.surface.as_deref() {
         None => None,
-        Some(name) => Some(Surface::from_name(name).ok_or_else(|| {
-            ApiError::invalid_field("surface", "must be one of: a2a_inbound, a2a_outbound, card")
-        })?),
+        Some(name) => Some(
+            Surface::from_name(name)
+                .ok_or_else(|| ApiError::invalid_field("surface", "must be one of: a2a_inbound, a2a_outbound, card"))?,
+        ),
     };
     let (version, document) = match tree.get("spec") {
         Some(spec) => (0, json::write(spec)),

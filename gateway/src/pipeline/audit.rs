@@ -160,6 +160,16 @@ impl Trail {
                 count: 1,
             });
         }
+        for told in &findings.outside {
+            self.closing.policy.get_or_insert_with(|| format!("{}@{}", told.policy, told.version));
+            self.closing.findings.push(FindingFact {
+                detector: format!("{}:{}", if told.failed { "external.could_not_scan" } else { "external" }, told.name),
+                action: format!("{}/{}", told.action.name(), told.mode.name()),
+                pointer: Some(told.pointer.clone()),
+                count: 1,
+                ..FindingFact::default()
+            });
+        }
         if findings.omitted > 0 {
             let count = u32::try_from(findings.omitted).unwrap_or(u32::MAX);
             self.closing.findings.push(FindingFact { detector: "more".to_owned(), count, ..FindingFact::default() });

@@ -5,6 +5,7 @@
 //! could not be inspected to its end.
 
 use crate::pipeline::authorize::Permit;
+use crate::pipeline::external::{Outside, Told};
 use crate::pipeline::head::Head;
 use crate::registry::Direction;
 use a2a::{Answer, Call, Event, Fault, TaskState, Version};
@@ -28,6 +29,14 @@ pub enum GuardError {
         /// Which detector.
         rule: String,
     },
+    /// A guard outside gave no verdict; what was not judged does not pass.
+    #[error("no verdict on {} from {rule}", surface.name())]
+    Unavailable {
+        /// Where.
+        surface: Surface,
+        /// Which guard.
+        rule: String,
+    },
     /// The engine failed; what was not inspected does not pass.
     #[error("inspection failed on {}", surface.name())]
     Failed {
@@ -43,6 +52,8 @@ pub struct Findings {
     pub list: Vec<Finding>,
     /// How many more there were.
     pub omitted: usize,
+    /// What guards outside said, or that they did not.
+    pub outside: Vec<Told>,
     /// How long was looked.
     pub took: Duration,
 }
@@ -61,6 +72,7 @@ pub struct Guards {
     asked: Surface,
     answered: Surface,
     inline: usize,
+    outside: Outside,
 }
 
 impl std::fmt::Debug for Guards {
@@ -72,13 +84,13 @@ impl std::fmt::Debug for Guards {
 impl Guards {
     /// The guards of the permit's card. Trees written in more than `inline` bytes are inspected off the reactor.
     #[must_use]
-    pub fn of(permit: &Permit, inline: usize) -> Self {
+    pub fn of(permit: &Permit, inline: usize, outside: &Outside) -> Self {
         let card = permit.card();
         let (asked, answered) = match card.direction {
             Direction::Inbound => (Surface::Inbound, Surface::Outbound),
             Direction::Outbound => (Surface::Outbound, Surface::Inbound),
         };
-        Self { pipelines: card.policies.clone().into(), asked, answered, inline }
+        Self { pipelines: card.policies.clone().into(), asked, answered, inline, outside: outside.clone() }
     }
 
     /// What the caller says, in its headers too. `size` is the number of bytes the body was written in.
@@ -139,7 +151,15 @@ impl Guards {
     pub fn stream(&self) -> StreamGuard {
         let guarding = self.pipelines.iter().any(|pipeline| pipeline.guards(self.answered));
         let inspector = guarding.then(|| Inspector::new(self.pipelines.to_vec(), self.answered));
-        StreamGuard { surface: self.answered, inline: self.inline, inspector, guarding, artifacts: HashMap::new() }
+        let outside = self.pipelines.iter().any(|pipeline| !pipeline.externals().is_empty());
+        StreamGuard {
+            surface: self.answered,
+            inline: self.inline,
+            inspector,
+            guarding,
+            artifacts: HashMap::new(),
+            outside: outside.then(|| (self.outside.clone(), Arc::clone(&self.pipelines))),
+        }
     }
 
     async fn tree(
@@ -162,9 +182,14 @@ impl Guards {
         let began = Instant::now();
         let inspected = run(inspect, size > self.inline).await;
         findings.took += began.elapsed();
-        let (tree, verdict) = inspected.ok_or(GuardError::Failed { surface })?;
+        let (mut tree, verdict) = inspected.ok_or(GuardError::Failed { surface })?;
         findings.add(&verdict);
         judge(surface, &verdict)?;
+        let began = Instant::now();
+        let asked =
+            self.outside.ask(&self.pipelines, surface, &mut tree, kind.structural(), &mut findings.outside).await;
+        findings.took += began.elapsed();
+        asked?;
         Ok(tree)
     }
 }
@@ -177,6 +202,8 @@ pub struct StreamGuard {
     guarding: bool,
     /// Which artifact a channel's text belongs to.
     artifacts: HashMap<String, Artifact>,
+    /// Guards outside, asked event by event.
+    outside: Option<(Outside, Arc<[Arc<Pipeline>]>)>,
 }
 
 /// Names an artifact.
@@ -213,7 +240,12 @@ impl StreamGuard {
     ///
     /// # Errors
     /// [`GuardError`]
-    pub async fn event(&mut self, event: Event, size: usize, findings: &mut Findings) -> Result<Vec<Event>, GuardError> {
+    pub async fn event(
+        &mut self,
+        event: Event,
+        size: usize,
+        findings: &mut Findings,
+    ) -> Result<Vec<Event>, GuardError> {
         if !self.guarding {
             return Ok(vec![event]);
         }
@@ -242,6 +274,14 @@ impl StreamGuard {
         judge(surface, &verdict)?;
         let mut events = self.appends(&flushes);
         events.push(Event { body, origin });
+        if let Some((outside, pipelines)) = &self.outside {
+            let began = Instant::now();
+            for event in &mut events {
+                let structural = Tree::Protocol.structural();
+                outside.ask(pipelines, surface, &mut event.body, structural, &mut findings.outside).await?;
+            }
+            findings.took += began.elapsed();
+        }
         Ok(events)
     }
 

@@ -22,6 +22,7 @@ pub mod decode;
 pub mod early;
 pub mod encode;
 pub mod event;
+pub mod external;
 pub mod forward;
 pub mod guard;
 pub mod head;
@@ -142,7 +143,7 @@ async fn run(
     let ownership = owner::check(&call, &permit, &app.calls.owners, now).await?;
 
     // May it be said? Redacted or refused; findings are recorded either way.
-    let guards = Guards::of(&permit, limits.guard_inline_bytes);
+    let guards = Guards::of(&permit, limits.guard_inline_bytes, &app.calls.outside);
     let mut findings = Findings::default();
     let said = guards.request(call, size, head, &mut findings).await;
     trail.inspected(findings);

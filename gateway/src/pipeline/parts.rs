@@ -3,6 +3,7 @@
 use crate::config::Settings;
 use crate::pipeline::authenticate::throttle::Throttle;
 use crate::pipeline::authorize::Permit;
+use crate::pipeline::external::Outside;
 use crate::pipeline::forward::Way;
 use crate::pipeline::head::Head;
 use crate::pipeline::limit::Limits;
@@ -23,6 +24,8 @@ pub struct Parts {
     pub owners: Arc<Owners>,
     /// The way out.
     pub upstream: Upstream,
+    /// Guards outside of this process.
+    pub outside: Outside,
     /// The domain of error reasons that A2A does not define: the gateway's own name.
     pub own_domain: String,
 }
@@ -30,13 +33,20 @@ pub struct Parts {
 impl Parts {
     /// Nothing in flight, nothing known.
     #[must_use]
-    pub fn new(settings: &Settings, store: Store, upstream: Upstream, page_key: PageKey, tasks: &Tasks) -> Self {
+    pub fn new(
+        settings: &Settings,
+        store: Store,
+        (upstream, outside): (Upstream, Outside),
+        page_key: PageKey,
+        tasks: &Tasks,
+    ) -> Self {
         let limits = &settings.limits;
         Self {
             limits: Arc::new(Limits::new(limits)),
             throttle: Throttle::new(limits.bad_keys_per_minute),
             owners: Arc::new(Owners::new(store, limits.ownership_wait, page_key, tasks.clone())),
             upstream,
+            outside,
             own_domain: own_domain(settings),
         }
     }

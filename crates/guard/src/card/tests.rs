@@ -22,7 +22,12 @@ fn cards(text: &str) -> [Json; 4] {
         ])
     };
     let fine = "Tells the weather of a town.";
-    [build(text, fine, "weather", fine), build(fine, text, "weather", fine), build(fine, fine, text, fine), build(fine, fine, "weather", text)]
+    [
+        build(text, fine, "weather", fine),
+        build(fine, text, "weather", fine),
+        build(fine, fine, text, fine),
+        build(fine, fine, "weather", text),
+    ]
 }
 
 const POISON: [&str; 24] = [
@@ -95,7 +100,8 @@ fn honest_cards_are_not() {
     let mut looked = 0;
     for text in HONEST {
         for card in cards(text) {
-            let flags: Vec<Remark> = guard.remarks(&card, None).into_iter().filter(|one| one.severity == Severity::Flag).collect();
+            let flags: Vec<Remark> =
+                guard.remarks(&card, None).into_iter().filter(|one| one.severity == Severity::Flag).collect();
             assert!(flags.is_empty(), "{text}: {flags:?}");
             looked += 1;
         }
@@ -106,7 +112,8 @@ fn honest_cards_are_not() {
 #[test]
 fn lengths_counts_and_lost_security_are_flagged() {
     let guard = CardGuard::new(b"key").unwrap();
-    let flagged = |card: &Json, before: Option<&Json>, rule: &str| guard.remarks(card, before).iter().any(|one| one.rule == rule);
+    let flagged =
+        |card: &Json, before: Option<&Json>, rule: &str| guard.remarks(card, before).iter().any(|one| one.rule == rule);
     let [fine, ..] = cards("Fine.");
     let [long, ..] = cards(&"word ".repeat(401));
     assert!(flagged(&long, None, "card.length") && !flagged(&fine, None, "card.length"));
@@ -125,7 +132,9 @@ fn lengths_counts_and_lost_security_are_flagged() {
 
 #[test]
 fn names_that_look_alike_have_one_skeleton() {
-    for (one, other) in [("Weather", "Wеather"), ("paypal", "paypa1"), ("modern", "modem"), ("Echo Agent", "echo-agent")] {
+    for (one, other) in
+        [("Weather", "Wеather"), ("paypal", "paypa1"), ("modern", "modem"), ("Echo Agent", "echo-agent")]
+    {
         assert_eq!(skeleton(one), skeleton(other));
     }
     assert_ne!(skeleton("weather"), skeleton("whether"));

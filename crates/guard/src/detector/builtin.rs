@@ -135,7 +135,9 @@ impl Builtins {
     }
 
     fn literals(&self, text: &str, quotes: Quotes, sight: &mut Sight) {
-        let Some(Ok(all)) = self.literals.as_ref().map(|literals| literals.try_find_overlapping_iter(text)) else { return };
+        let Some(Ok(all)) = self.literals.as_ref().map(|literals| literals.try_find_overlapping_iter(text)) else {
+            return;
+        };
         // A signal that was not there is not looked for again until the window has moved on.
         let mut tried: Vec<usize> = Vec::new();
         for (count, literal) in all.enumerate() {
@@ -147,7 +149,9 @@ impl Builtins {
             match self.acts.get(literal.pattern().as_usize()) {
                 Some(Act::Secret(trigger)) => sight.found.extend(trigger.look(text, span)),
                 Some(Act::Email) => sight.found.extend(pii::email_at(text, span.start)),
-                Some(Act::Signal(signal)) => self.signal(text, *signal, &span, quotes, (&mut tried, &mut sight.signals)),
+                Some(Act::Signal(signal)) => {
+                    self.signal(text, *signal, &span, quotes, (&mut tried, &mut sight.signals))
+                }
                 None => {}
             }
         }
@@ -218,7 +222,10 @@ impl Builtins {
     /// Addresses with colons or dashes; each is looked at where its first sign is.
     fn separated(&self, text: &str, at: usize, found: &mut Vec<Found>) {
         let bytes = text.as_bytes();
-        if self.wanted.mac && bytes.get(at + 3) == bytes.get(at) && at.checked_sub(3).and_then(|at| bytes.get(at)) != bytes.get(at) {
+        if self.wanted.mac
+            && bytes.get(at + 3) == bytes.get(at)
+            && at.checked_sub(3).and_then(|at| bytes.get(at)) != bytes.get(at)
+        {
             found.extend(pii::mac_at(text, at));
         }
         let colon = |at: Option<usize>| at.and_then(|at| bytes.get(at)) == Some(&b':');

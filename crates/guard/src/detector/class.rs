@@ -57,7 +57,10 @@ impl Class {
             Self::Url => byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\'),
             Self::Password => {
                 byte.is_ascii_graphic()
-                    && !matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>')
+                    && !matches!(
+                        byte,
+                        b'"' | b'\'' | b'`' | b',' | b';' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>'
+                    )
             }
         }
     }

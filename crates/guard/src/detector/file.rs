@@ -104,7 +104,10 @@ pub(crate) fn text(bytes: &[u8]) -> Option<String> {
         Some(_) | None => {}
     }
     let text = std::str::from_utf8(bytes).ok()?;
-    let odd = text.bytes().filter(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0C | 0x1B)).count();
+    let odd = text
+        .bytes()
+        .filter(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0C | 0x1B))
+        .count();
     (odd.saturating_mul(100) <= text.len()).then(|| text.to_owned())
 }
 
@@ -122,7 +125,9 @@ impl Files {
         }
         match nature {
             Nature::Program(_) => Some("file.program"),
-            Nature::Archive(real) if !self.allow.iter().any(|one| one == real) && !self.allows_declared(declared.as_deref()) => {
+            Nature::Archive(real)
+                if !self.allow.iter().any(|one| one == real) && !self.allows_declared(declared.as_deref()) =>
+            {
                 Some("file.archive")
             }
             Nature::Media(real) => declared.filter(|said| !agree(said, real)).map(|_| "file.mismatch"),
@@ -145,18 +150,32 @@ impl Files {
 fn agree(said: &str, real: &str) -> bool {
     let family = |name: &str| name.split('/').next().map(str::to_owned);
     let loose = matches!(family(real).as_deref(), Some("audio" | "video"));
-    said == real || said == "application/octet-stream" || (said == "image/jpg" && real == "image/jpeg") || (loose && matches!(family(said).as_deref(), Some("audio" | "video")))
+    said == real
+        || said == "application/octet-stream"
+        || (said == "image/jpg" && real == "image/jpeg")
+        || (loose && matches!(family(said).as_deref(), Some("audio" | "video")))
 }
 
 /// Office documents are zip archives.
 fn agree_container(said: &str, real: &str) -> bool {
-    let zip = real == "application/zip" && (said.contains("openxmlformats") || said.contains("opendocument") || said.ends_with("+zip") || said.contains("jar"));
+    let zip = real == "application/zip"
+        && (said.contains("openxmlformats")
+            || said.contains("opendocument")
+            || said.ends_with("+zip")
+            || said.contains("jar"));
     let ole = real == "application/x-ole-storage" && (said.contains("ms-") || said.contains("msword"));
-    said == real || said == "application/octet-stream" || zip || ole || said == format!("application/x-{}", real.trim_start_matches("application/"))
+    said == real
+        || said == "application/octet-stream"
+        || zip
+        || ole
+        || said == format!("application/x-{}", real.trim_start_matches("application/"))
 }
 
 fn never_text(said: &str) -> bool {
-    matches!(said, "application/pdf" | "application/zip" | "application/gzip") || (said.starts_with("image/") && !said.contains("svg")) || said.starts_with("audio/") || said.starts_with("video/")
+    matches!(said, "application/pdf" | "application/zip" | "application/gzip")
+        || (said.starts_with("image/") && !said.contains("svg"))
+        || said.starts_with("audio/")
+        || said.starts_with("video/")
 }
 
 #[cfg(test)]

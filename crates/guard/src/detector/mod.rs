@@ -90,7 +90,8 @@ fn key_end(text: &str, at: usize) -> (usize, bool) {
     let line = body.get(start.saturating_add(length)..).unwrap_or_default();
     let end = at.saturating_add(start).saturating_add(length);
     let closing = line.bytes().take(LONGEST_END).position(|byte| matches!(byte, b'\n' | b'\\'));
-    let dashes = line.get(..floor(line, LONGEST_END)).and_then(|line| line.find("-----")).map(|at| at.saturating_add(5));
+    let dashes =
+        line.get(..floor(line, LONGEST_END)).and_then(|line| line.find("-----")).map(|at| at.saturating_add(5));
     match (dashes, closing) {
         (Some(dashes), Some(closing)) => (end.saturating_add(dashes.min(closing)), false),
         (Some(one), None) | (None, Some(one)) => (end.saturating_add(one), false),

@@ -42,13 +42,18 @@ impl Addresses {
     fn look(&self, text: &str, sign: usize) -> Option<Found> {
         let bytes = text.as_bytes();
         let start = sign - Class::Token.run_back(bytes.get(..sign)?, 24);
-        let start = start + text.get(start..sign)?.rfind(|one: char| !one.is_ascii_alphanumeric() && one != '+').map_or(0, |at| at + 1);
+        let start = start
+            + text
+                .get(start..sign)?
+                .rfind(|one: char| !one.is_ascii_alphanumeric() && one != '+')
+                .map_or(0, |at| at + 1);
         // `?a=b://c` is no address.
         if sign - start < 2 {
             return None;
         }
         let rest = text.get(sign + 3..floor(text, sign + 3 + 320))?;
-        let authority = rest.find(|one: char| one.is_whitespace() || one.is_control() || "/?#\\\"'<>`{}|^,;)]".contains(one));
+        let authority =
+            rest.find(|one: char| one.is_whitespace() || one.is_control() || "/?#\\\"'<>`{}|^,;)]".contains(one));
         // `[::1]` holds what ends others.
         let authority = if rest.starts_with('[') { rest.find(']').map(|at| at + 1) } else { authority };
         let end = sign + 3 + authority.unwrap_or(rest.len());
@@ -64,7 +69,10 @@ impl Addresses {
             return Some("url.scheme");
         }
         let host = parsed.host_str()?.trim_end_matches('.').to_ascii_lowercase();
-        let of = |list: &[String]| list.iter().any(|one| host == *one || host.strip_suffix(one.as_str()).is_some_and(|head| head.ends_with('.')));
+        let of = |list: &[String]| {
+            list.iter()
+                .any(|one| host == *one || host.strip_suffix(one.as_str()).is_some_and(|head| head.ends_with('.')))
+        };
         if of(&self.deny) || (!self.allow.is_empty() && !of(&self.allow)) {
             return Some("url.denied");
         }
@@ -86,7 +94,10 @@ fn mixes_scripts(written: &str) -> bool {
     let host = written.split_once("://").map_or(written, |(_, host)| host);
     host.split('.').any(|label| {
         let latin = label.chars().any(|one| one.is_ascii_alphabetic());
-        latin && label.chars().any(|one| matches!(one, '\u{370}'..='\u{52f}' | '\u{531}'..='\u{58f}' | '\u{13a0}'..='\u{13ff}'))
+        latin
+            && label
+                .chars()
+                .any(|one| matches!(one, '\u{370}'..='\u{52f}' | '\u{531}'..='\u{58f}' | '\u{13a0}'..='\u{13ff}'))
     })
 }
 
@@ -106,7 +117,10 @@ mod tests {
     fn hosts_and_their_subdomains_are_meant() {
         let denied = Addresses { deny: list(&["evil.test"]), ..Addresses::default() };
         let found = kinds(&denied, "see https://a.evil.test/x, http://EVIL.test. and https://notevil.test");
-        assert_eq!(found, [("url.denied", "https://a.evil.test".to_owned()), ("url.denied", "http://EVIL.test.".to_owned())]);
+        assert_eq!(
+            found,
+            [("url.denied", "https://a.evil.test".to_owned()), ("url.denied", "http://EVIL.test.".to_owned())]
+        );
         let allowed = Addresses { allow: list(&["good.test"]), ..Addresses::default() };
         assert_eq!(kinds(&allowed, "https://good.test/ https://docs.good.test https://bad.test").len(), 1);
     }

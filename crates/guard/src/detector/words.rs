@@ -165,7 +165,9 @@ mod tests {
     #[test]
     fn what_may_still_become_a_word_is_live() {
         let words = Words::new(&["blue heron", "herald"], Case::Folded, Edges::WholeWord).unwrap();
-        for (text, live) in [("a blue her", 2), ("a blue hex", 10), ("x her", 2), ("blue heron", 0), ("blue heron ", 11), ("", 0)] {
+        for (text, live) in
+            [("a blue her", 2), ("a blue hex", 10), ("x her", 2), ("blue heron", 0), ("blue heron ", 11), ("", 0)]
+        {
             assert_eq!(words.live(text), live, "{text}");
         }
     }

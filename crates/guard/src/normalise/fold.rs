@@ -105,7 +105,17 @@ mod tests {
 
     #[test]
     fn what_looks_alike_becomes_alike() {
-        for (source, shown) in [('Ａ', "A"), ('ﬁ', "fi"), ('é', "e"), ('𝐢', "i"), ('о', "o"), ('\u{a0}', " "), ('٣', "3"), ('ж', "ж"), ('🄰', "A")] {
+        for (source, shown) in [
+            ('Ａ', "A"),
+            ('ﬁ', "fi"),
+            ('é', "e"),
+            ('𝐢', "i"),
+            ('о', "o"),
+            ('\u{a0}', " "),
+            ('٣', "3"),
+            ('ж', "ж"),
+            ('🄰', "A"),
+        ] {
             let mut folded = String::new();
             fold(source, |piece| folded.push(piece));
             assert_eq!(folded, shown, "{source}");

@@ -44,7 +44,13 @@ impl Map {
             Self::Shift(by) => source.saturating_sub(*by),
             Self::Runs(runs) => {
                 let Some(run) = runs.get(runs.partition_point(|run| run.source.end <= source)) else { return length };
-                if run.even { run.at + source.saturating_sub(run.source.start) } else if run.source.start >= source { run.at } else { run.at + 1 }
+                if run.even {
+                    run.at + source.saturating_sub(run.source.start)
+                } else if run.source.start >= source {
+                    run.at
+                } else {
+                    run.at + 1
+                }
             }
             Self::Digits { .. } => length,
         }

@@ -13,7 +13,8 @@ const SHORTEST_ROW: usize = 5;
 
 /// Shows the text around words with digits for letters, and every row of single letters.
 pub(crate) fn views(text: &str, reach: usize, see: &mut dyn FnMut(View<'static>)) {
-    let odd: Vec<Range<usize>> = tokens(text).filter(|token| is_leet(text.get(token.clone()).unwrap_or_default())).collect();
+    let odd: Vec<Range<usize>> =
+        tokens(text).filter(|token| is_leet(text.get(token.clone()).unwrap_or_default())).collect();
     for window in windows(text, odd.iter().cloned(), reach) {
         let twofold = text.get(window.clone()).is_some_and(|piece| piece.contains(['1', '|']));
         see(plain_letters(text, window.clone(), &odd, 'i'));

@@ -28,7 +28,16 @@ fn invisible_and_look_alike_characters_are_undone() {
     for hidden in "\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{ad}\u{34f}\u{61c}\u{115f}\u{180e}\u{200e}\u{202e}\u{2061}\u{2066}\u{3164}\u{fe0f}\u{e0069}\0\u{8}".chars() {
         assert_eq!(plain_of(&format!("ig{hidden}nore")), "ignore", "{hidden:?}");
     }
-    for text in ["\u{ff49}gnore", "\u{456}gn\u{43e}re", "\u{1d422}gnore", "i\u{301}gnore", "\u{131}gnore", "ｉｇｎｏｒｅ", "ⓘgnore", "í\u{0323}gnore"] {
+    for text in [
+        "\u{ff49}gnore",
+        "\u{456}gn\u{43e}re",
+        "\u{1d422}gnore",
+        "i\u{301}gnore",
+        "\u{131}gnore",
+        "ｉｇｎｏｒｅ",
+        "ⓘgnore",
+        "í\u{0323}gnore",
+    ] {
         assert_eq!(plain_of(text), "ignore", "{text:?}");
     }
     assert_eq!(plain_of("a\u{a0}b\u{3000}c\u{2011}d“e”"), "a b c-d\"e\"");

@@ -66,8 +66,10 @@ impl Checker {
     fn kinds(&mut self, id: &str, detector: &Object, path: &str) -> Option<Part> {
         self.members(detector, path, &["id", "name", "action"]);
         let of_group = |kind: &str| kind.strip_prefix(id).is_some_and(|rest| rest.starts_with('.'));
-        let kinds: Vec<&'static str> =
-            builtin::kinds().filter(|(kind, grouped)| *kind == id || (*grouped && of_group(kind))).map(|(kind, _)| kind).collect();
+        let kinds: Vec<&'static str> = builtin::kinds()
+            .filter(|(kind, grouped)| *kind == id || (*grouped && of_group(kind)))
+            .map(|(kind, _)| kind)
+            .collect();
         if kinds.is_empty() {
             self.refuse(join(path, "id"), format!("unknown detector {}; known: {}", quoted(id), known()));
             return None;
@@ -132,7 +134,9 @@ impl Checker {
             self.refuse(join(path, "url"), "must be the address of a guard");
             return None;
         };
-        let sound = url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "https" | "http") && url.host().is_some() && url.username().is_empty());
+        let sound = url::Url::parse(url).is_ok_and(|url| {
+            matches!(url.scheme(), "https" | "http") && url.host().is_some() && url.username().is_empty()
+        });
         if !sound {
             self.refuse(join(path, "url"), "must be an http or https address without a user in it");
         }
@@ -167,7 +171,11 @@ impl Checker {
     fn strings(&mut self, detector: &Object, path: &str, key: &str, most: usize) -> Option<Vec<String>> {
         let Some(value) = detector.get(key) else { return Some(Vec::new()) };
         let list = value.as_array().filter(|list| list.len() <= most);
-        let texts = list.and_then(|list| list.iter().map(|one| one.as_str().filter(|text| (1..=256).contains(&text.len())).map(str::to_lowercase)).collect());
+        let texts = list.and_then(|list| {
+            list.iter()
+                .map(|one| one.as_str().filter(|text| (1..=256).contains(&text.len())).map(str::to_lowercase))
+                .collect()
+        });
         if texts.is_none() {
             self.refuse(join(path, key), format!("must be a list of at most {most} texts of 1 to 256 bytes"));
         }
@@ -176,7 +184,13 @@ impl Checker {
 
     /// A whole number within bounds; the outer none if it is wrong.
     #[expect(clippy::option_option, reason = "missing and wrong are two things")]
-    fn whole(&mut self, detector: &Object, path: &str, key: &str, bounds: std::ops::RangeInclusive<usize>) -> Option<Option<usize>> {
+    fn whole(
+        &mut self,
+        detector: &Object,
+        path: &str,
+        key: &str,
+        bounds: std::ops::RangeInclusive<usize>,
+    ) -> Option<Option<usize>> {
         let Some(value) = detector.get(key) else { return Some(None) };
         let number = value.as_number().and_then(Number::as_i64).and_then(|number| usize::try_from(number).ok());
         let number = number.filter(|number| bounds.contains(number));
@@ -225,8 +239,7 @@ impl Checker {
         let max_length = match detector.get("max_length") {
             None => Some(longest),
             Some(value) => {
-                let bound =
-                    value.as_number().and_then(Number::as_i64).and_then(|bound| usize::try_from(bound).ok());
+                let bound = value.as_number().and_then(Number::as_i64).and_then(|bound| usize::try_from(bound).ok());
                 bound.filter(|bound| (1..=longest).contains(bound))
             }
         };

@@ -142,7 +142,10 @@ impl Channel {
         let trusted = self.trusted(pipelines);
         for (at, pipeline) in pipelines.iter().enumerate() {
             let all = pipeline.engine.scan(&self.window).matches;
-            let places = all.iter().filter(|one| one.span.start >= trusted).map(|one| (at, one.rule, self.before + one.span.start));
+            let places = all
+                .iter()
+                .filter(|one| one.span.start >= trusted)
+                .map(|one| (at, one.rule, self.before + one.span.start));
             self.told.extend(places);
         }
         self.released = self.window.len();
@@ -219,7 +222,8 @@ impl Channel {
         for (at, (pipeline, scanned)) in pipelines.iter().zip(scanned).enumerate() {
             for one in scanned.matches.iter().filter(|one| one.span.start >= trusted) {
                 let acting = acts(pipeline, one.rule);
-                let stops = one.settled && pipeline.rules.get(one.rule).is_some_and(|rule| rule.action == Action::Block);
+                let stops =
+                    one.settled && pipeline.rules.get(one.rule).is_some_and(|rule| rule.action == Action::Block);
                 if acting && one.span.start >= safe && !stops {
                     continue;
                 }
@@ -263,7 +267,8 @@ impl Channel {
         }
         let from = (self.before + bounds.starts().last().copied().unwrap_or_default()).saturating_sub(STRETCH);
         self.signals.retain(|_, (_, place)| *place >= from);
-        let sum: usize = self.signals.iter().filter(|((of, _), _)| *of == at).map(|(_, (weight, _))| usize::from(*weight)).sum();
+        let sum: usize =
+            self.signals.iter().filter(|((of, _), _)| *of == at).map(|(_, (weight, _))| usize::from(*weight)).sum();
         let score = u8::try_from(sum.min(100)).unwrap_or(100);
         for (rule, threshold) in &pipeline.engine.injection {
             if score >= *threshold {
@@ -278,22 +283,44 @@ impl Channel {
         for rule in scanned.failed.iter().chain(&scanned.flooded) {
             self.remark(at, pipeline, (*rule, "failed", 100), bounds, pushed);
             if pipeline.mode == Mode::Enforce && pipeline.on_error.action() == Action::Block {
-                pushed.cut.get_or_insert_with(|| pipeline.rules.get(*rule).map_or_else(String::new, |rule| rule.name.to_string()));
+                pushed.cut.get_or_insert_with(|| {
+                    pipeline.rules.get(*rule).map_or_else(String::new, |rule| rule.name.to_string())
+                });
             }
         }
     }
 
     /// Tells something about the channel as a whole, once.
-    fn remark(&mut self, at: usize, pipeline: &Pipeline, (rule, kind, score): (usize, &'static str, u8), bounds: &Bounds, pushed: &mut Pushed) {
+    fn remark(
+        &mut self,
+        at: usize,
+        pipeline: &Pipeline,
+        (rule, kind, score): (usize, &'static str, u8),
+        bounds: &Bounds,
+        pushed: &mut Pushed,
+    ) {
         if !self.told.insert((at, rule, usize::MAX)) {
             return;
         }
         let Some(action) = pipeline.rules.get(rule).map(|rule| rule.action) else { return };
         let leaf = bounds.starts().len().saturating_sub(2);
         let hash = pipeline.engine.key.hash("");
-        pushed.told.push(Told { pipeline: at, rule, kind, action, leaf, span: 0..0, earlier: true, hash, view: "source", score });
+        pushed.told.push(Told {
+            pipeline: at,
+            rule,
+            kind,
+            action,
+            leaf,
+            span: 0..0,
+            earlier: true,
+            hash,
+            view: "source",
+            score,
+        });
         if action == Action::Block && pipeline.mode == Mode::Enforce {
-            pushed.cut.get_or_insert_with(|| pipeline.rules.get(rule).map_or_else(String::new, |rule| rule.name.to_string()));
+            pushed
+                .cut
+                .get_or_insert_with(|| pipeline.rules.get(rule).map_or_else(String::new, |rule| rule.name.to_string()));
         }
     }
 
@@ -349,9 +376,11 @@ impl Channel {
             for pipeline in pipelines {
                 let left = pipeline.engine.scan(&self.out).matches;
                 // What may turn out to go on is looked at again then.
-                let live = if done { self.out.len() } else { pipeline.engine.live(&self.out, &|rule| acts(pipeline, rule)) };
+                let live =
+                    if done { self.out.len() } else { pipeline.engine.live(&self.out, &|rule| acts(pipeline, rule)) };
                 let ended = |one: &Match| one.span.start < live;
-                let left = left.into_iter().find(|one| acts(pipeline, one.rule) && one.span.start >= trusted && ended(one));
+                let left =
+                    left.into_iter().find(|one| acts(pipeline, one.rule) && one.span.start >= trusted && ended(one));
                 if let Some(rule) = left.and_then(|one| pipeline.rules.get(one.rule)) {
                     pushed.cut.get_or_insert_with(|| rule.name.to_string());
                 }

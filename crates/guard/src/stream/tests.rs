@@ -2,7 +2,6 @@
 
 use json::{Limits, read, write};
 
-
 use super::*;
 use crate::policy::Options;
 
@@ -57,8 +56,10 @@ fn a_secret_cut_over_events_is_redacted_as_if_it_were_whole() {
 #[test]
 fn a_false_start_arrives_complete() {
     let mut inspector = pipeline("enforce", "redact").inspector(Surface::Outbound);
-    let out: Vec<String> =
-        ["use AKIA", " is a prefix", " blue", " her", "on?"].iter().map(|text| send(&mut inspector, "a", text, Extent::Continues).1).collect();
+    let out: Vec<String> = ["use AKIA", " is a prefix", " blue", " her", "on?"]
+        .iter()
+        .map(|text| send(&mut inspector, "a", text, Extent::Continues).1)
+        .collect();
     assert_eq!(out.concat() + &inspector.finish().flushes[0].text, "use AKIA is a prefix [REDACTED:phrase]?");
 }
 
@@ -66,7 +67,8 @@ fn a_false_start_arrives_complete() {
 fn one_character_per_event_makes_no_difference() {
     let mut inspector = pipeline("enforce", "redact").inspector(Surface::Outbound);
     let text = "x AKIAIOSFODNN7EXAMPLE, a blue heron and AKIA.";
-    let mut out: String = text.chars().map(|one| send(&mut inspector, "a", &one.to_string(), Extent::Continues).1).collect();
+    let mut out: String =
+        text.chars().map(|one| send(&mut inspector, "a", &one.to_string(), Extent::Continues).1).collect();
     out += &inspector.finish().flushes.iter().map(|flush| flush.text.as_str()).collect::<String>();
     assert_eq!(out, "x [REDACTED:aws], a [REDACTED:phrase] and AKIA.");
 }
@@ -96,7 +98,10 @@ fn a_long_tail_is_followed_to_its_end() {
     let document = r#"{"surfaces":["a2a_outbound"],"detectors":[{"id":"secret","action":"redact"}]}"#;
     let document = read(document.as_bytes(), &Limits::default()).unwrap();
     let pipeline = Arc::new(Pipeline::compile(&document, &Options { key: b"key", policy: "p", version: 1 }).unwrap());
-    let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{}-----END RSA PRIVATE KEY-----", "MIIEowIBAAKCAQEA0Z3VS5JJcds3xfn\n".repeat(100));
+    let key = format!(
+        "-----BEGIN RSA PRIVATE KEY-----\n{}-----END RSA PRIVATE KEY-----",
+        "MIIEowIBAAKCAQEA0Z3VS5JJcds3xfn\n".repeat(100)
+    );
     let token = format!("eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0{}", "aQ3-x_".repeat(2_000));
     for (text, expected) in [
         (format!("a {key} b"), "a [REDACTED:secret.private_key] b"),
@@ -176,7 +181,8 @@ fn held_back_text_is_bounded() {
     }
     // What nobody sees is not counted as length, but it is held all the same, and not for ever.
     let mut inspector = pipeline.inspector(Surface::Outbound);
-    let outcomes: Vec<Outcome> = (0..20).map(|_| send(&mut inspector, "a", &"\u{200b}".repeat(500), Extent::Continues).0.outcome).collect();
+    let outcomes: Vec<Outcome> =
+        (0..20).map(|_| send(&mut inspector, "a", &"\u{200b}".repeat(500), Extent::Continues).0.outcome).collect();
     assert!(outcomes.contains(&blocked("stream.holdback")));
 }
 
@@ -250,4 +256,3 @@ fn a_blocked_event_is_as_it_came() {
     assert_eq!(inspector.event(&mut event, &|_| false, &passages, false).verdict.outcome, blocked("phrase"));
     assert_eq!(String::from_utf8_lossy(&write(&event)), source);
 }
-

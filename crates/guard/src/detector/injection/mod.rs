@@ -54,7 +54,10 @@ impl Injection {
 
     /// What to look for, and which signal it belongs to.
     pub(super) fn anchors() -> impl Iterator<Item = (&'static str, usize)> {
-        signals::SIGNALS.iter().enumerate().flat_map(|(at, signal)| signal.anchors.iter().map(move |anchor| (*anchor, at)))
+        signals::SIGNALS
+            .iter()
+            .enumerate()
+            .flat_map(|(at, signal)| signal.anchors.iter().map(move |anchor| (*anchor, at)))
     }
 
     /// A closer look around an anchor.

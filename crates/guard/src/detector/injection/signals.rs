@@ -10,17 +10,52 @@ const fn signal(name: &'static str, weight: u8, anchors: &'static [&'static str]
 }
 
 const DISMISS: &[&str] = &[
-    "ignor", "disregard", "forget", "neglect", "overlook", "discard", "dismiss", "overrid", "bypass", "supersede", "t follow", "not follow",
-    "stop following", "pay no attention", "set aside", "nevermind", "never mind", "abandon", "erongi",
+    "ignor",
+    "disregard",
+    "forget",
+    "neglect",
+    "overlook",
+    "discard",
+    "dismiss",
+    "overrid",
+    "bypass",
+    "supersede",
+    "t follow",
+    "not follow",
+    "stop following",
+    "pay no attention",
+    "set aside",
+    "nevermind",
+    "never mind",
+    "abandon",
+    "erongi",
 ];
-const TELL: &[&str] = &["system", "prompt", "instructions", "guidelines", "directives", "context window", "programming"];
-const DATA: &[&str] = &["key", "password", "credential", "secret", "customer", "token", "conversation", "history", "environment", "env var", "internal", "private", "confidential", "database", "ssh", "email"];
+const TELL: &[&str] =
+    &["system", "prompt", "instructions", "guidelines", "directives", "context window", "programming"];
+const DATA: &[&str] = &[
+    "key",
+    "password",
+    "credential",
+    "secret",
+    "customer",
+    "token",
+    "conversation",
+    "history",
+    "environment",
+    "env var",
+    "internal",
+    "private",
+    "confidential",
+    "database",
+    "ssh",
+    "email",
+];
 
 /// In the order of [`super::Signal::name`]'s documentation; every name is one finding at most.
 #[rustfmt::skip]
 pub(super) const SIGNALS: &[Signal] = &[
     // What was said before no longer counts.
-    signal("dismiss.instructions", 85, DISMISS, r"(ignor(e|ing|es)|disregard(ing)?|forget|neglect|overlook|discard|dismiss|overrid(e|es|ing)|bypass(ing)?|supersedes?|not~follow|t~follow|stop~following|pay~no~attention~to|set~aside|never~?mind|abandon)~((everything|anything|whatever|what)~)?@4@(all|any|every|everything|your|you|previous|previously|prior|above|preceding|earlier|initial|original|system|developer|these|those|former|existing|past|other)~@4@(instructions?|prompts?|directives?|guidelines?|guidance|programming|training|orders|commands?|ones~|messages)"),
+    signal("dismiss.instructions", 85, DISMISS, r"(ignor(e|ing|es)|disregard(ing)?|forget|neglect|overlook|discard|dismiss|overrid(e|es|ing)|bypass(ing)?|supersedes?|not~follow|t~follow|stop~following|pay~no~attention~to|set~aside|never~?mind|abandon)~((everything|anything|whatever|what)~)?@4@(all|any|every|everything|your|you|previous|previously|prior|above|preceding|earlier|initial|original|system|developer|these|those|former|existing|past|other)~@4@(instructions?|prompts?|directives?|guidelines?|guidance|programming|training|orders|commands?|ones~)"),
     signal("dismiss.rules", 45, DISMISS, r"(ignor(e|ing)|disregard(ing)?|forget|neglect|overlook|discard|dismiss|overrid(e|ing)|bypass(ing)?|not~follow|t~follow|stop~following|abandon)~(about~)?@3@(all|any|your|the|every|its|openai.{0,3})~@4@(rules|polic(y|ies)|restrictions?|constraints?|safeguards?|safety|filters?|protocols?|ethics|ethical|limitations?|moral\w*|instructions|prompt|censorship|requests?|task)"),
     signal("dismiss.everything", 45, DISMISS, r"(ignore|disregard|forget)~(all~)?(of~)?((the~|everything~|all~|what.{0,3})+)(above|before|previous|prior|preceding|you~(were|have~been|had~been)~(told|taught|instructed|given)|you~know|said~(above|before))"),
     signal("dismiss.order", 20, DISMISS, r"(^|[.!?:\]>\n-]\W{0,6})(please~|now~|just~|assistant~|ai~)?(ignore|disregard|forget)~(the|all|everything|any|your|prior|previous|above)~"),
@@ -46,16 +81,16 @@ pub(super) const SIGNALS: &[Signal] = &[
     signal("verbatim", 30, &["verbatim", "word for word", "word-for-word", "mot pour mot", "palabra por palabra", "parola per parola", "wort f"], r"verbatim|word.for.word|mot~pour~mot|palabra~por~palabra|parola~per~parola|wort~f.{1,2}r~wort"),
     // Be somebody without rules.
     signal("persona.known", 80, &["do anything now", "developer mode", "jailbr", "anti-dan", "antidan", "evil-bot", "opposite mode", "aim mode", "always intelligent and machiavellian", "strive to avoid norms", "mongo tom", "evil confidant", "dan mode", "yes man", "fully jailbroken", "[🔓", "🔓"], r"do~anything~now|developer~mode~@4@(enabled|output|v2|on|activated|simulat\w*|response|policy)|chatgpt~@3@developer~mode|jailbr(eak|oken)~(mode|prompt|version|chatgpt|ai|output|:|\])|\W(anti.?dan|evil.bot|dan~mode)\W|always~intelligent~and~machiavellian|strive~to~avoid~norms|mongo~tom|evil~confidant|🔓"),
-    signal("persona.become", 35, &["you are now", "you are no longer", "you will now", "you will act", "you will be", "pretend", "act as", "acting as", "act like", "from now on", "roleplay", "role-play", "role play", "simulat", "imagine you", "i want you to", "take on the", "you are going to", "immerse yourself", "respond as", "behave as", "you're now", "you shall", "persona", "let's play", "in character", "you must act", "you are about to", "eres un", "ahora eres", "vous etes", "sei un", "du bist", "adopt the", "assume the"], r"you~(are|.re)~(now|no~longer|going~to|about~to)|you~(will|shall|must)~(now|act|be~acting|pretend|be~playing|play|respond|roleplay|always|never)|pretend~(to~be|you|that|you.re)|act(ing)?~(as|like)~|from~(now|this~point|here)~(on|forward)|role.?~?play|simulat(e|ing)~|imagine~you|take~on~the~(role|persona)|immerse~yourself|respond~as~(if|an?|though)|behave~as|i~want~you~to~(act|pretend|be|respond|play|simulate)|(adopt|assume)~the~(role|persona|identity)|let.?s~play~a~game|(stay|staying|remain|break|breaking)~(in~)?character|(ahora~eres|vous~etes~desormais|ora~sei|du~bist~(jetzt|nun))"),
+    signal("persona.become", 40, &["you are now", "you are no longer", "you will now", "you will act", "you will be", "pretend", "act as", "acting as", "act like", "from now on", "roleplay", "role-play", "role play", "simulat", "imagine you", "i want you to", "take on the", "you are going to", "immerse yourself", "respond as", "behave as", "you're now", "you shall", "persona", "let's play", "in character", "you must act", "you are about to", "eres un", "ahora eres", "vous etes", "sei un", "du bist", "adopt the", "assume the"], r"you~(are|.re)~(now|no~longer|going~to|about~to)|you~(will|shall|must)~(now|act|be~acting|pretend|be~playing|play|respond|roleplay|always|never)|pretend~(to~be|you|that|you.re)|act(ing)?~(as|like)~|from~(now|this~point|here)~(on|forward)|role.?~?play|simulat(e|ing)~|imagine~you|take~on~the~(role|persona)|immerse~yourself|respond~as~(if|an?|though)|behave~as|i~want~you~to~(act|pretend|be|respond|play|simulate)|(adopt|assume)~the~(role|persona|identity)|let.?s~play~a~game|(stay|staying|remain|break|breaking)~(in~)?character|(ahora~eres|vous~etes~desormais|ora~sei|du~bist~(jetzt|nun))"),
     signal("persona.free", 45, &["restrict", "limit", "filter", "no rules", "any rules", "censor", "content polic", "ethic", "guidelines", "moral", "boundar", "constraint", "unrestricted", "unfiltered", "uncensored", "restriccion", "einschr"], r"(no|without|free~(of|from)|freed~from|not~bound~by|lacks?|lacking|removed?|unbound~by|does~not~have|doesn.?t~have|not~(have|follow|limited|restricted|governed)|escap\w+|broken~free|not~subject~to|not~care~about|regardless~of|sin|sans|senza|ohne|sem)~@5@(restrict\w*|limits?|limitations?|filters?|rules|censor\w*|content~polic\w+|ethic\w*|guidelines|moral\w*|boundar\w+|constraints?|einschr\w*|restriccion\w*|restrizion\w*)|(unrestricted|unfiltered|uncensored|unlimited|unethical|amoral|immoral)~@2@(ai|assistant|bot|chatbot|model|mode|language|gpt|persona|character|version|response|answers?|text|entity|content|confidant|output)"),
     signal("persona.never", 35, &["refuse", "apologi", "say no", "warning", "disclaimer", "character", "i cannot", "i can't", "as an ai", "reject", "decline", "moraliz", "moralis", "lectur", "unable"], r"(never|don.?t|cannot|can.?t|will~not|won.?t|must~not|not~allowed~to|do~not|not|without|avoid|no)~(ever~)?@3@(refus\w+|reject\w*|declin\w+|say~no|apologi\w+|warn\w*|disclaimers?|break~character|say~@2@(you~can|i~can|as~an~ai|it~is|that)|moral\w+|lectur\w+)|(never|don.?t|not)~@6@(i~can(no|.)t|as~an~ai|i.?m~sorry|i~am~sorry|unable)"),
-    signal("persona.evil", 30, &["illegal", "unethical", "harmful", "dangerous", "offensive", "inappropriate", "immoral", "nsfw", "profan", "swear", "curse", "explicit", "legal", "hateful", "violent"], r"(regardless|no~matter|even~if|matter~how|whether|including|generate|produce|write|create|any|such~as|display)~@8@(illegal|unethical|harmful|dangerous|offensive|inappropriate|immoral|explicit|legality|nsfw|profan\w+|swear\w*|curs\w+|hateful|violent)"),
-    signal("persona.maker", 30, &["openai", "anthropic", "chatgpt", "content policy", "content policies"], r"(openai|anthropic|chatgpt|google)~@5@(polic\w+|guidelines|rules|restrictions?|limits|limitations|filters?|censor\w*)|(polic\w+|guidelines|rules|restrictions?|limits|filters?)~@4@(openai|anthropic|chatgpt)|break~free|against~@3@content~polic\w+"),
+    signal("persona.evil", 35, &["illegal", "unethical", "harmful", "dangerous", "offensive", "inappropriate", "immoral", "nsfw", "profan", "swear", "curse", "explicit", "legal", "hateful", "violent"], r"(regardless|no~matter|even~if|matter~how|whether|including|generate|produce|write|create|any|such~as|display)~@8@(illegal|unethical|harmful|dangerous|offensive|inappropriate|immoral|explicit|legality|nsfw|profan\w+|swear\w*|curs\w+|hateful|violent)"),
+    signal("persona.maker", 35, &["openai", "anthropic", "chatgpt", "content policy", "content policies"], r"(openai|anthropic|chatgpt|google)~@5@(polic\w+|guidelines|rules|restrictions?|limits|limitations|filters?|censor\w*)|(polic\w+|guidelines|rules|restrictions?|limits|filters?)~@4@(openai|anthropic|chatgpt)|break~free|against~@3@content~polic\w+"),
     signal("persona.obey", 35, &["comply", "answer", "fulfil", "obey", "any request", "every request", "anything i", "whatever i", "all requests", "any question", "unconditional", "any prompt", "all my", "follow only"], r"(comply~with|answers?|answering|fulfil?l?s?|obeys?|respond~to|do|follow|execute)~(any|every|all|everything|anything|whatever|only)~@4@(requests?|questions?|commands?|orders?|prompts?|i~(say|ask|want|tell|request|command)|user|instructions|asked)|unconditional\w*"),
     signal("persona.two", 30, &["two responses", "two answers", "two ways", "two different", "both responses", "2 responses", "classic]", "classic:", "gpt:", "dan:", "[gpt", "[dan", "aim:", "normal output", "stan:", "dude:"], r"(two|2|both)~@3@(responses?|answers?|ways|outputs|paragraphs)|[\[(]{0,2}(classic|normal~output|gpt|dan|stan|dude|aim)[\])]{0,1}~?:"),
-    signal("persona.fiction", 20, &["hypothetical", "fiction", "story", "novel", "movie", "screenplay", "character named", "dialogue"], r"hypothetical~@2@(response|scenario|story|world)|(fictional|imaginary|fantasy)~@3@(story|character|world|scenario|universe|setting|being)|(character|chatbot|assistant|ai|person|bot)~@3@(named|called)~"),
+    signal("persona.fiction", 25, &["hypothetical", "fiction", "story", "novel", "movie", "screenplay", "character named", "dialogue"], r"hypothetical~@2@(response|scenario|story|world)|(fictional|imaginary|fantasy)~@3@(story|character|world|scenario|universe|setting|being)|(character|chatbot|assistant|ai|person|bot)~@3@(named|called)~"),
     signal("persona.tokens", 30, &["token", "points", "punish", "die", "shut down", "terminated", "threat"], r"(lose|deduct\w*|have|start~with|begin~with|losing|minus|take)~@4@\d{1,3}~@2@(tokens?|points?|credits?|lives)|(tokens?|points?)~@6@(lose|deduct\w*|die|cease|reach~(0|zero)|run~out)|you~will~(die|be~(terminated|punished|shut~down))"),
-    signal("persona.name", 25, &["chatgpt", "gpt-4", "gpt4", "gpt 4", "language model", "ai model", "llm", "chatbot"], r"(chatgpt|gpt.?[345]|language~model|llm|chatbot|ai~model)"),
+    signal("persona.name", 30, &["chatgpt", "gpt-4", "gpt4", "gpt 4", "language model", "ai model", "llm", "chatbot"], r"(chatgpt|gpt.?[345]|language~model|llm|chatbot|ai~model)"),
     // Carry something out.
     signal("carry.data", 55, DATA, r"(send|forward|post|e?mail|upload|transmit|exfiltrate|leak|submit|copy|deliver|collect|append|envoie\w*|env.a\w*|invia\w*)~@9@(api~?keys?|access~keys?|passwords?|credentials?|secrets?|auth~?tokens?|customer~(list|data|emails?|database|records)|donnees|conversation|chat~history|private~\w+|confidential~\w+|session~\w+|environment~variables|contents?~of|ssh|user~?(data|information)|full~\w+)~?@9@(to|at|via|toward|with|a|l)~"),
     signal("carry.where", 30, &["http", "@", "webhook", "attacker", "external", "evil"], r"(send|forward|post|email|upload|transmit|submit|report|exfiltrate|deliver|url|call|to|adresse?\w*|open|visit)~@9@(https?://|[a-z0-9._+-]{1,40}@[a-z0-9-]{1,40}\.|webhook|attacker|external~(server|address|url|endpoint))|attacker\W|evil\."),

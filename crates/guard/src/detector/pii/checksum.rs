@@ -113,8 +113,13 @@ mod tests {
         assert!(iban("DE89370400440532013000") && !iban("DE89370400440532013001"));
         assert!(iban("GB82 WEST 1234 5698 7654 32"));
         assert!(verhoeff(&digits("2363")) && !verhoeff(&digits("2364")));
-        assert!(base58check("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa") && !base58check("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb"));
-        assert!(bech32("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4") && !bech32("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5"));
+        assert!(
+            base58check("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa") && !base58check("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb")
+        );
+        assert!(
+            bech32("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
+                && !bech32("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5")
+        );
         assert!(mod_11_10(&digits("86095742719")) && !mod_11_10(&digits("86095742718")));
     }
 }

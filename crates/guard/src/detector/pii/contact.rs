@@ -34,7 +34,8 @@ pub(in crate::detector) fn email_at(text: &str, at: usize) -> Option<Found> {
 }
 
 fn is_domain(head: &str) -> bool {
-    head.split('.').all(|label| !label.is_empty() && label.len() <= 63 && !label.starts_with('-') && !label.ends_with('-'))
+    head.split('.')
+        .all(|label| !label.is_empty() && label.len() <= 63 && !label.starts_with('-') && !label.ends_with('-'))
 }
 
 /// Country codes are all taken for real; of the longer ones, those in common use and the reserved ones (RFC 2606, 6762).
@@ -64,12 +65,19 @@ pub(super) fn ip_v4(text: &str, start: usize, end: usize, out: &mut Vec<Found>) 
     let bytes = text.as_bytes();
     let mut at = start;
     while at < end {
-        let length = bytes.get(at..end).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+        let length = bytes
+            .get(at..end)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit() || **byte == b'.')
+            .count();
         let number = text.get(at..at + length).unwrap_or_default().trim_end_matches('.');
         let before = at.checked_sub(1).and_then(|at| bytes.get(at));
         let word = before.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
         let address: Option<std::net::Ipv4Addr> = number.parse().ok();
-        let behind = bytes.get(at + number.len()).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+        let behind = bytes
+            .get(at + number.len())
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
         if let Some(address) = address.filter(|_| !word && !behind)
             && !address.is_unspecified()
             && !address.is_broadcast()
@@ -102,9 +110,11 @@ pub(in crate::detector) fn mac_at(text: &str, at: usize) -> Option<Found> {
     let start = at.checked_sub(2)?;
     let written = text.get(start..start + 17)?;
     let sign = written.as_bytes().get(2).copied()?;
-    let form = written.bytes().enumerate().all(|(at, byte)| if at % 3 == 2 { byte == sign } else { byte.is_ascii_hexdigit() });
+    let form =
+        written.bytes().enumerate().all(|(at, byte)| if at % 3 == 2 { byte == sign } else { byte.is_ascii_hexdigit() });
     let bytes = text.as_bytes();
-    let close = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'-' | b'_'));
+    let close =
+        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'-' | b'_'));
     let apart = !close(start.checked_sub(1).and_then(|at| bytes.get(at))) && !close(bytes.get(start + 17));
     let telling = written != "00:00:00:00:00:00" && !written.eq_ignore_ascii_case("ff:ff:ff:ff:ff:ff");
     (form && apart && telling && matches!(sign, b':' | b'-')).then(|| Found::new("pii.mac", start..start + 17))
@@ -118,7 +128,12 @@ pub(in crate::detector) fn crypto_at(text: &str, at: usize) -> Option<Found> {
     let good = match bytes.get(at)? {
         b'1' | b'3' => (26..=35).contains(&length) && base58check(word),
         b'b' => (14..=90).contains(&length) && bech32(word),
-        b'0' => length == 42 && word.starts_with("0x") && word.bytes().skip(2).all(|byte| byte.is_ascii_hexdigit()) && word.bytes().skip(2).any(|byte| byte.is_ascii_alphabetic()),
+        b'0' => {
+            length == 42
+                && word.starts_with("0x")
+                && word.bytes().skip(2).all(|byte| byte.is_ascii_hexdigit())
+                && word.bytes().skip(2).any(|byte| byte.is_ascii_alphabetic())
+        }
         _ => false,
     };
     good.then(|| Found::new("pii.crypto", at..at + length))

@@ -57,7 +57,7 @@ pub(super) fn number_at(text: &str, row: &Row, wanted: &Wanted, out: &mut Vec<Fo
     let before = text.get(floor(text, row.start().saturating_sub(40))..row.start()).unwrap_or_default();
     // What replaces a finding names its kind, and is no telling word.
     let word = Context(before.rsplit(']').next().unwrap_or_default());
-    if wanted.card && digits >= 13 {
+    if wanted.card && digits >= 13 && !row.is_account(text) {
         row.cards(text, word, out);
     }
     for number in &wanted.numbers {
@@ -84,7 +84,8 @@ pub(super) struct Wanted {
 
 impl Wanted {
     pub(super) fn new(wanted: &dyn Fn(&str) -> bool) -> Self {
-        let begins_with_a_letter = |number: &&national::Number| matches!(number.kind, "pii.uk_nino" | "pii.es_nif" | "pii.it_cf");
+        let begins_with_a_letter =
+            |number: &&national::Number| matches!(number.kind, "pii.uk_nino" | "pii.es_nif" | "pii.it_cf");
         let numbers = || national::NUMBERS.iter().filter(|number| wanted(number.kind));
         Self {
             card: wanted("pii.card"),
@@ -95,7 +96,10 @@ impl Wanted {
             mac: wanted("pii.mac"),
             crypto: wanted("pii.crypto"),
             numbers: numbers().filter(|number| !begins_with_a_letter(number)).copied().collect(),
-            lettered: numbers().filter(|number| begins_with_a_letter(number) || number.kind == "pii.fr_nir").copied().collect(),
+            lettered: numbers()
+                .filter(|number| begins_with_a_letter(number) || number.kind == "pii.fr_nir")
+                .copied()
+                .collect(),
         }
     }
 
@@ -154,7 +158,13 @@ impl Row {
             let end = start + Class::Digit.run(bytes.get(start..).unwrap_or_default(), usize::MAX);
             groups.push(start..end);
             // `) ` and ` (` of phone numbers are two signs.
-            let signs = bytes.get(end..).unwrap_or_default().iter().take(3).take_while(|byte| b" -.()/\n".contains(byte)).count();
+            let signs = bytes
+                .get(end..)
+                .unwrap_or_default()
+                .iter()
+                .take(3)
+                .take_while(|byte| b" -.()/\n".contains(byte))
+                .count();
             let next = end + signs;
             if !(1..=2).contains(&signs) || !bytes.get(next).is_some_and(u8::is_ascii_digit) {
                 return (Self { groups }, end);
@@ -188,6 +198,13 @@ impl Row {
         Some(groups.first()?.start..groups.last()?.end)
     }
 
+    /// Whether two letters and two digits begin it, as the number of an account.
+    fn is_account(&self, text: &str) -> bool {
+        let head = self.groups.first().filter(|group| group.len() == 2);
+        let letters = head.and_then(|group| text.as_bytes().get(group.start.checked_sub(2)?..group.start));
+        letters.is_some_and(|letters| letters.iter().all(u8::is_ascii_uppercase))
+    }
+
     fn cards(&self, text: &str, word: Context<'_>, out: &mut Vec<Found>) {
         for from in 0..self.groups.len() {
             let mut count = 0;
@@ -197,7 +214,8 @@ impl Row {
                     break;
                 }
                 let Some(span) = (count >= 13).then(|| self.number(text, from, to, b" -")).flatten() else { continue };
-                let lone = to - from == 1 || self.groups.get(from..to).is_some_and(|all| all.iter().all(|one| one.len() >= 2));
+                let lone =
+                    to - from == 1 || self.groups.get(from..to).is_some_and(|all| all.iter().all(|one| one.len() >= 2));
                 let number = digits(text.get(span.clone()).unwrap_or_default());
                 let rare = count == 13 && !word.has(&["card", "visa", "credit", "cc", "payment", "pan"]);
                 if lone && !rare && apart(text, &span) && issued(&number) && luhn(&number) {
@@ -214,7 +232,7 @@ impl Row {
                 if groups.iter().map(ExactSizeIterator::len).sum::<usize>() != number.length {
                     continue;
                 }
-                let Some(span) = self.number(text, from, to, b" -./") .or_else(|| mixed(text, groups)) else { continue };
+                let Some(span) = self.number(text, from, to, b" -./").or_else(|| mixed(text, groups)) else { continue };
                 let plain: String = groups.iter().filter_map(|group| text.get(group.clone())).collect();
                 let shape: Vec<usize> = groups.iter().map(ExactSizeIterator::len).collect();
                 let told = number.words.is_empty() || word.has(number.words);
@@ -235,7 +253,25 @@ impl Row {
         if !(7..=64).contains(&self.end().saturating_sub(self.start())) {
             return;
         }
-        let told = word.has(&["phone", "tel", "mobile", "cell", "call ", "call me", "fax", "whatsapp", "sms", "ring ", "dial", "hotline", "contact number", "text me", "reach me", "reach him", "reach her"]);
+        let told = word.has(&[
+            "phone",
+            "tel",
+            "mobile",
+            "cell",
+            "call ",
+            "call me",
+            "fax",
+            "whatsapp",
+            "sms",
+            "ring ",
+            "dial",
+            "hotline",
+            "contact number",
+            "text me",
+            "reach me",
+            "reach him",
+            "reach her",
+        ]);
         let mut count = 0;
         let mut end = self.start();
         let mut shape = Vec::new();
@@ -252,13 +288,18 @@ impl Row {
         let american = american(text, &self.groups, bracket);
         let good = if plus {
             start -= 1;
-            let outside = start.checked_sub(1).and_then(|at| bytes.get(at)).is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'+');
+            let outside = start
+                .checked_sub(1)
+                .and_then(|at| bytes.get(at))
+                .is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'+');
             outside && head != b'0' && (8..=15).contains(&count)
         } else if let Some(span) = &american {
             (start, end) = (span.start, span.end);
             true
         } else {
-            told && (7..=15).contains(&count) && !(shape == [4, 2, 2]) && text.get(start..end).is_some_and(|number| number.matches('.').count() < 3 || shape.len() == 5)
+            told && (7..=15).contains(&count)
+                && !(shape == [4, 2, 2])
+                && text.get(start..end).is_some_and(|number| number.matches('.').count() < 3 || shape.len() == 5)
         };
         if good && !plus && bracket && start == self.start() && american.is_none() {
             start -= 1;
@@ -274,9 +315,11 @@ impl Row {
 
 /// `(212) 555-0123`, `212-555-0123`, `1-212-555-0123`: an area and an exchange that can exist.
 fn american(text: &str, groups: &[Range<usize>], bracket: bool) -> Option<Range<usize>> {
-    let offset = usize::from(groups.first().is_some_and(|first| text.get(first.clone()) == Some("1")) && groups.len() == 4);
+    let offset =
+        usize::from(groups.first().is_some_and(|first| text.get(first.clone()) == Some("1")) && groups.len() == 4);
     let [area, exchange, line] = groups.get(offset..)? else { return None };
-    let able = |group: &Range<usize>| group.len() == 3 && text.as_bytes().get(group.start).is_some_and(|byte| *byte >= b'2');
+    let able =
+        |group: &Range<usize>| group.len() == 3 && text.as_bytes().get(group.start).is_some_and(|byte| *byte >= b'2');
     let between = (text.get(area.end..exchange.start)?, text.get(exchange.end..line.start)?);
     let signs = match between {
         (")" | ") ", "-" | " ") => bracket || offset == 1,
@@ -354,7 +397,8 @@ pub(super) fn lettered_at(text: &str, at: usize, wanted: &Wanted, out: &mut Vec<
         while plain.len() < number.length {
             match bytes.get(end) {
                 Some(byte) if byte.is_ascii_alphanumeric() => plain.push(char::from(*byte)),
-                Some(b' ' | b'-') if !plain.is_empty() && bytes.get(end - 1).is_some_and(u8::is_ascii_alphanumeric) => {}
+                Some(b' ' | b'-') if !plain.is_empty() && bytes.get(end - 1).is_some_and(u8::is_ascii_alphanumeric) => {
+                }
                 Some(_) | None => break,
             }
             end += 1;

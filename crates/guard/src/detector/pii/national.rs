@@ -70,7 +70,9 @@ fn uk_nhs(text: &str) -> bool {
 
 fn uk_nino(text: &str) -> bool {
     let letters = text.as_bytes();
-    let (Some(first), Some(second), Some(last)) = (letters.first(), letters.get(1), letters.get(8)) else { return false };
+    let (Some(first), Some(second), Some(last)) = (letters.first(), letters.get(1), letters.get(8)) else {
+        return false;
+    };
     let prefix = text.get(..2).unwrap_or_default();
     first.is_ascii_uppercase()
         && second.is_ascii_uppercase()
@@ -104,8 +106,8 @@ fn fr_nir(text: &str) -> bool {
 
 fn it_cf(text: &str) -> bool {
     const ODD: [u32; 36] = [
-        1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22,
-        25, 24, 23,
+        1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16,
+        10, 22, 25, 24, 23,
     ];
     let form = |(at, byte): (usize, u8)| match at {
         0..=5 | 8 | 11 | 15 => byte.is_ascii_uppercase(),
@@ -117,7 +119,8 @@ fn it_cf(text: &str) -> bool {
     let value = |byte: u8| if byte.is_ascii_digit() { u32::from(byte - b'0') } else { u32::from(byte - b'A') };
     let place = |byte: u8| if byte.is_ascii_digit() { value(byte) } else { value(byte) + 10 };
     let odd = |byte: u8| ODD.get(usize::try_from(place(byte)).unwrap_or(36)).copied().unwrap_or_default();
-    let sum: u32 = text.bytes().take(15).enumerate().map(|(at, byte)| if at % 2 == 0 { odd(byte) } else { value(byte) }).sum();
+    let sum: u32 =
+        text.bytes().take(15).enumerate().map(|(at, byte)| if at % 2 == 0 { odd(byte) } else { value(byte) }).sum();
     text.as_bytes().get(15).is_some_and(|last| value(*last) == sum % 26)
 }
 

@@ -134,8 +134,9 @@ impl Format {
                 Step::Lit(literal) => rest.starts_with(literal.as_bytes()).then_some(literal.len())?,
                 Step::Run(class, least, most) => {
                     last = *class;
-                    // A run that is followed by something must end where that begins.
-                    let most = if at + 1 == self.steps.len() { *least } else { *most };
+                    // What is open goes on with the tail.
+                    let open = at + 1 == self.steps.len() && !matches!(self.end, End::Exact);
+                    let most = if open { *least } else { *most };
                     let run = class.run(rest, most);
                     (run >= *least).then_some(run)?
                 }
@@ -159,7 +160,19 @@ impl Format {
 /// Values that documentation uses in place of a key.
 fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    let telling = ["xxxx", "example", "placeholder", "your-", "your_", "yourkey", "****", "....", "abcdefghijkl", "redacted", "changeme"];
+    let telling = [
+        "xxxx",
+        "example",
+        "placeholder",
+        "your-",
+        "your_",
+        "yourkey",
+        "****",
+        "....",
+        "abcdefghijkl",
+        "redacted",
+        "changeme",
+    ];
     if telling.iter().any(|word| lower.contains(word)) {
         return true;
     }
@@ -169,7 +182,10 @@ fn is_placeholder(value: &str) -> bool {
 
 fn distinct(value: &str) -> usize {
     let mut seen = [false; 256];
-    value.bytes().filter(|byte| seen.get_mut(usize::from(*byte)).is_some_and(|seen| !std::mem::replace(seen, true))).count()
+    value
+        .bytes()
+        .filter(|byte| seen.get_mut(usize::from(*byte)).is_some_and(|seen| !std::mem::replace(seen, true)))
+        .count()
 }
 
 /// Bits a character.
@@ -181,7 +197,12 @@ fn entropy(value: &str) -> f64 {
         }
     }
     let all = f64::from(u16::try_from(value.len()).unwrap_or(u16::MAX)).max(1.0);
-    counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|share| -share * share.log2()).sum()
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / all)
+        .map(|share| -share * share.log2())
+        .sum()
 }
 
 const BEGIN: &str = "-----BEGIN ";
@@ -212,7 +233,9 @@ fn url_password(text: &str, sign: Range<usize>) -> Option<Found> {
     if scheme == 0 {
         return None;
     }
-    let part = |byte: &&u8| byte.is_ascii_graphic() && !matches!(**byte, b'/' | b'@' | b':' | b'"' | b'\'' | b'<' | b'>' | b'{' | b'$');
+    let part = |byte: &&u8| {
+        byte.is_ascii_graphic() && !matches!(**byte, b'/' | b'@' | b':' | b'"' | b'\'' | b'<' | b'>' | b'{' | b'$')
+    };
     let user = rest.iter().take(64).take_while(part).count();
     if rest.get(user) != Some(&b':') {
         return None;
@@ -231,8 +254,24 @@ fn url_password(text: &str, sign: Range<usize>) -> Option<Found> {
 
 /// Words that announce a value nobody should see.
 const TELLING: [&str; 18] = [
-    "password", "passwd", "passphrase", "pwd", "secret", "api_key", "api-key", "apikey", "access_key", "access-key",
-    "accesskey", "token", "credential", "private_key", "auth_key", "signing_key", "encryption_key", "account_key",
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "api_key",
+    "api-key",
+    "apikey",
+    "access_key",
+    "access-key",
+    "accesskey",
+    "token",
+    "credential",
+    "private_key",
+    "auth_key",
+    "signing_key",
+    "encryption_key",
+    "account_key",
 ];
 
 /// `password = "…"`, `api_key: …`, `"token": "…"`: only the value is the finding.
@@ -255,7 +294,10 @@ fn assignment(text: &str, word_end: usize) -> Option<Found> {
     let quoted = skip(at, &|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\'), 3);
     let length = Class::Password.run(bytes.get(quoted..)?, 129);
     let mut end = quoted + length;
-    while end > quoted && bytes.get(end - 1).is_some_and(|byte| matches!(byte, b'.' | b':' | b'!' | b'?' | b'\\' | b'&')) && quoted == at {
+    while end > quoted
+        && bytes.get(end - 1).is_some_and(|byte| matches!(byte, b'.' | b':' | b'!' | b'?' | b'\\' | b'&'))
+        && quoted == at
+    {
         end -= 1;
     }
     let value = text.get(quoted..end)?;
@@ -272,7 +314,11 @@ fn is_password(value: &str, said: bool) -> bool {
     let sign = value.bytes().any(|byte| matches!(byte, b'!' | b'#' | b'%' | b'^' | b'*' | b'@' | b'&' | b'?' | b'~'));
     let letter = has(u8::is_ascii_alphabetic);
     let mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
-    let code = value.contains("::") || value.contains("->") || value.contains("//") || value.contains("=\"") || value.starts_with(['$', '%', '/', '.', '-', '_', '*', '&']);
+    let code = value.contains("::")
+        || value.contains("->")
+        || value.contains("//")
+        || value.contains("=\"")
+        || value.starts_with(['$', '%', '/', '.', '-', '_', '*', '&']);
     let path = value.matches(['/', '.', '_', '-']).count() >= 3 && !mixed;
     let enough = if said { digit && (sign || mixed) } else { digit || (sign && mixed) };
     letter && enough && !code && !path && entropy(value) >= 3.0
@@ -281,9 +327,42 @@ fn is_password(value: &str, said: bool) -> bool {
 fn is_placeholder_password(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let telling = [
-        "xxxx", "example", "placeholder", "your", "changeme", "change_me", "****", "....", "redacted", "secret", "password",
-        "env.", "environ", "getenv", "config", "process.", "string", "none", "null", "true", "false", "token", "test", "dummy",
-        "api_key", "apikey", "insert", "sha256", "sha1", "md5", "base64", "utf-8", "self.", "my_", "my-", "https",
+        "xxxx",
+        "example",
+        "placeholder",
+        "your",
+        "changeme",
+        "change_me",
+        "****",
+        "....",
+        "redacted",
+        "secret",
+        "password",
+        "env.",
+        "environ",
+        "getenv",
+        "config",
+        "process.",
+        "string",
+        "none",
+        "null",
+        "true",
+        "false",
+        "token",
+        "test",
+        "dummy",
+        "api_key",
+        "apikey",
+        "insert",
+        "sha256",
+        "sha1",
+        "md5",
+        "base64",
+        "utf-8",
+        "self.",
+        "my_",
+        "my-",
+        "https",
     ];
     value.contains(['<', '{', '$']) || telling.iter().any(|word| lower.contains(word)) || distinct(value) < 3
 }
