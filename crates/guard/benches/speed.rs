@@ -75,5 +75,9 @@ fn one_token_of_a_stream() {
     let mut words = PROSE.split_inclusive(' ').cycle();
     let mut took = timed(|| pass(&mut inspector, words.next().unwrap()), 5_000);
     took.sort_unstable();
-    println!("one word in an event of a stream: median {:?}, p99 {:?}", took[took.len() / 2], took[took.len() * 99 / 100]);
+    println!(
+        "one word in an event of a stream: median {:?}, p99 {:?}",
+        took[took.len() / 2],
+        took[took.len() * 99 / 100]
+    );
 }

@@ -19,6 +19,8 @@ mod discovery;
 mod extended_card;
 mod grpc;
 mod guard;
+mod guard_external;
+mod guard_policies;
 mod half_close;
 mod harness;
 mod headers;

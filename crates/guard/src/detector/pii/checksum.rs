@@ -21,6 +21,10 @@ pub(super) fn iban(account: &str) -> bool {
     let letters = account.bytes().filter(u8::is_ascii_alphanumeric);
     let letters: Vec<u8> = letters.map(|byte| byte.to_ascii_uppercase()).collect();
     let (Some(head), Some(rest)) = (letters.get(..4), letters.get(4..)) else { return false };
+    // Of check digits that are equal mod 97 only those from 02 to 98 are given out.
+    if head.get(2..).is_none_or(|check| !(b"02"..=b"98").contains(&check.first_chunk().unwrap_or(b"00"))) {
+        return false;
+    }
     let value = |byte: &u8| if byte.is_ascii_digit() { u32::from(byte - b'0') } else { u32::from(byte - b'A') + 10 };
     let fold = |sum: u32, value: u32| (if value > 9 { sum * 100 } else { sum * 10 } + value) % 97;
     rest.iter().chain(head).map(value).fold(0, fold) == 1
