@@ -107,7 +107,7 @@ async fn a_key_cut_over_events_never_reaches_the_caller() {
         let text: String =
             events.iter().map(|event| event.at("/result/artifactUpdate/artifact/parts/0/text")).collect();
         assert_eq!(text, "use [REDACTED:secret.aws_access_key] now and AKIA", "{}", heard.text());
-        assert!(!heard.text().contains("AKIAIOSF") && !heard.text().contains("MPLE"));
+        assert!(!heard.text().contains("AKIAIOSF") && !heard.text().contains("ODNN7"));
         assert_eq!(events.last().unwrap().at("/result/statusUpdate/status/state"), "TASK_STATE_COMPLETED");
         assert_eq!(rig.outcome().await, "ok");
     }

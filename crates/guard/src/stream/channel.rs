@@ -371,7 +371,7 @@ impl Channel {
     /// Nothing of what is minded may be left in what goes out, be it by what was put in its place.
     fn recheck(&mut self, pipelines: &[Arc<Pipeline>], written: &str, done: bool, pushed: &mut Pushed) {
         self.out.push_str(written);
-        if self.replaced && !written.is_empty() {
+        if self.replaced && (done || !written.is_empty()) {
             let trusted = if self.out_before { context(pipelines) } else { 0 };
             for pipeline in pipelines {
                 let left = pipeline.engine.scan(&self.out).matches;
