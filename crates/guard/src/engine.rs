@@ -225,7 +225,7 @@ impl Engine {
                 continue;
             }
             let phrase = custom.phrase(view.text());
-            let looked = phrase.as_ref().map_or(view.text(), |phrase| phrase.text());
+            let looked = phrase.as_ref().map_or_else(|| view.text(), |phrase| phrase.text());
             let Ok(found) = catch_unwind(AssertUnwindSafe(|| custom.scan(looked))) else {
                 scanned.failed.push(*rule);
                 continue;

@@ -160,7 +160,7 @@ impl Inspector {
             return;
         }
         let hold = self.hold;
-        let channel = self.channels.entry(passage.channel.to_owned()).or_insert_with(Channel::new);
+        let channel = self.channels.entry(passage.channel.to_owned()).or_default();
         match passage.extent {
             Extent::Whole => channel.seed(&self.pipelines, &texts),
             Extent::Continues | Extent::Begins | Extent::Ends => {
@@ -268,7 +268,7 @@ impl Inspector {
 }
 
 fn hit(told: &Told, leaves: &[String], action: Action) -> Hit {
-    let pointer = leaves.get(told.leaf).or(leaves.last()).map(String::as_str).unwrap_or_default();
+    let pointer = leaves.get(told.leaf).or_else(|| leaves.last()).map(String::as_str).unwrap_or_default();
     Hit {
         rule: Some(told.rule),
         kind: told.kind,

@@ -23,11 +23,11 @@ pub(crate) fn views(text: &str, see: &mut dyn FnMut(View<'static>)) {
     let mut run: Vec<usize> = Vec::new();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        if !IS_BASE64[usize::from(byte)] {
+        if !is_digit(byte) {
             at += 1;
             continue;
         }
-        let end = at + bytes.get(at..).unwrap_or_default().iter().take_while(|b| IS_BASE64[usize::from(**b)]).count();
+        let end = at + bytes.get(at..).unwrap_or_default().iter().take_while(|b| is_digit(**b)).count();
         if end - at >= SHORTEST_BASE64 {
             run.clear();
             let end = extend(bytes, at, end, &mut run);
@@ -50,7 +50,7 @@ fn extend(bytes: &[u8], at: usize, end: usize, run: &mut Vec<usize>) -> usize {
         if broken == 0 {
             break;
         }
-        line = rest.iter().skip(broken).take_while(|byte| IS_BASE64[usize::from(**byte)]).count();
+        line = rest.iter().skip(broken).take_while(|byte| is_digit(**byte)).count();
         run.extend(end + broken..end + broken + line);
         end += broken + line;
     }
@@ -137,19 +137,7 @@ fn nibble(byte: u8) -> u8 {
     }
 }
 
-/// Base64 digits of both alphabets, by byte.
-const IS_BASE64: [bool; 256] = {
-    let mut table = [false; 256];
-    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";
-    let mut at = 0;
-    while at < digits.len() {
-        table[digits[at] as usize] = true;
-        at += 1;
-    }
-    table
-};
-
-/// Whether the byte is a digit of a run.
+/// Whether the byte is a digit of base64, in either alphabet.
 pub(crate) const fn is_digit(byte: u8) -> bool {
-    IS_BASE64[byte as usize]
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }

@@ -32,7 +32,7 @@ impl Map {
             Self::Digits { offsets, bits, first } => {
                 let from = first + span.start * 8 / bits;
                 let last = first + (span.end * 8).div_ceil(*bits).saturating_sub(1);
-                let at = |digit: usize| offsets.get(digit).or(offsets.last()).copied().unwrap_or_default();
+                let at = |digit: usize| offsets.get(digit).or_else(|| offsets.last()).copied().unwrap_or_default();
                 at(from)..at(last) + 1
             }
         }

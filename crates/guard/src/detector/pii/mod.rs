@@ -298,7 +298,7 @@ impl Row {
             true
         } else {
             told && (7..=15).contains(&count)
-                && !(shape == [4, 2, 2])
+                && shape != [4, 2, 2]
                 && text.get(start..end).is_some_and(|number| number.matches('.').count() < 3 || shape.len() == 5)
         };
         if good && !plus && bracket && start == self.start() && american.is_none() {

@@ -32,7 +32,7 @@ pub(super) const NUMBERS: [Number; 17] = [
     Number { kind: "pii.pl_pesel", length: 11, words: &["pesel"], holds: pl_pesel },
     Number { kind: "pii.in_aadhaar", length: 12, words: &["aadhaar", "aadhar", "uid"], holds: |text| !text.starts_with(['0', '1']) && verhoeff(&digits(text)) },
     Number { kind: "pii.br_cpf", length: 11, words: &["cpf"], holds: br_cpf },
-    Number { kind: "pii.au_tfn", length: 9, words: &["tfn", "tax file"], holds: |text| weighted(&digits(text), &[1, 4, 3, 7, 5, 8, 6, 9, 10]) % 11 == 0 },
+    Number { kind: "pii.au_tfn", length: 9, words: &["tfn", "tax file"], holds: |text| weighted(&digits(text), &[1, 4, 3, 7, 5, 8, 6, 9, 10]).is_multiple_of(11) },
     Number { kind: "pii.se_pnr", length: 10, words: &["personnummer", "pnr", "personal"], holds: se_pnr },
 ];
 
@@ -59,7 +59,7 @@ fn us_itin(text: &str) -> bool {
 fn aba(text: &str) -> bool {
     let digits = digits(text);
     let head = number(text, 0..2);
-    matches!(head, 1..=12 | 21..=32 | 61..=72) && weighted(&digits, &[3, 7, 1, 3, 7, 1, 3, 7, 1]) % 10 == 0
+    matches!(head, 1..=12 | 21..=32 | 61..=72) && weighted(&digits, &[3, 7, 1, 3, 7, 1, 3, 7, 1]).is_multiple_of(10)
 }
 
 fn uk_nhs(text: &str) -> bool {
@@ -128,12 +128,12 @@ fn nl_bsn(text: &str) -> bool {
     let digits = digits(text);
     let last = digits.get(8).copied().unwrap_or_default();
     let sum = weighted(&digits, &[9, 8, 7, 6, 5, 4, 3, 2]);
-    sum > 0 && (sum + 11 - last % 11) % 11 == 0
+    sum > 0 && (sum + 11 - last % 11).is_multiple_of(11)
 }
 
 fn pl_pesel(text: &str) -> bool {
     let month = number(text, 2..4) % 20;
-    (1..=12).contains(&month) && weighted(&digits(text), &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]) % 10 == 0
+    (1..=12).contains(&month) && weighted(&digits(text), &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]).is_multiple_of(10)
 }
 
 fn br_cpf(text: &str) -> bool {
