@@ -1,5 +1,11 @@
 //! How fast text is looked at: `cargo bench -p guard`. Numbers go to docs/guardrails-quality.md, never into a test.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints, and ends where its own input is wrong"
+)]
+
 use guard::{Extent, Inspector, Options, Passage, Pipeline, Surface};
 use json::{Json, Limits, read};
 use std::hint::black_box;

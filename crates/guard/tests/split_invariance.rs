@@ -2,6 +2,8 @@
 //!
 //! `SCALE` multiplies the number of cuttings (10 000 at 1).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test, as the tests themselves do")]
+
 use guard::{Extent, Inspector, Options, Outcome, Passage, Pipeline, Surface};
 use json::{Json, Limits, Path, read};
 use std::sync::Arc;
