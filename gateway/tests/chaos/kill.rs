@@ -104,7 +104,8 @@ impl Dice {
     }
 }
 
-fn scale() -> u32 {
+/// `SCALE`, which multiplies what takes long.
+pub(crate) fn scale() -> u32 {
     setting("SCALE").map_or(1, |scale| u32::try_from(scale).unwrap().max(1))
 }
 

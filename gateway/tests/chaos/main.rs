@@ -9,6 +9,8 @@
 mod caller;
 mod kill;
 mod ledger;
+mod outage;
+mod pause;
 mod process;
 mod records;
 mod stop;
