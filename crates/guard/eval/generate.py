@@ -103,7 +103,7 @@ def iban(g, wrong=False):
     country = g.choice(list(IBAN))
     body = run(g, UP, 4) + run(g, DIG, 14) if country == "GB" else run(g, UP, 4) + run(g, DIG, 10) if country == "NL" else run(g, DIG, IBAN[country])
     value = int("".join(str(int(c, 36)) for c in body + country + "00"))
-    check = (98 - value % 97 + (1 if wrong else 0)) % 97
+    check = 98 - value % 97 + (1 if wrong else 0)
     text = f"{country}{check:02d}{body}"
     return text if g.random() < 0.5 else " ".join(text[i:i + 4] for i in range(0, len(text), 4))
 
