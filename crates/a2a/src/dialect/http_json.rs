@@ -54,7 +54,7 @@ pub(crate) fn encode(call: Call, address: &AgentAddress, subscribe: SubscribeVer
     };
     let prefix = address.tenant.as_deref().map(|tenant| format!("/{}", escape(tenant))).unwrap_or_default();
     let (query, body) = match rest {
-        Rest::Body => (String::new(), Some(json::write(&params.into()))),
+        Rest::Body => (String::new(), Some(bare_body(params)?)),
         Rest::Query => {
             // The path names it already.
             params.remove("tenant");
@@ -75,6 +75,15 @@ pub(crate) fn take(params: &mut Object, member: &str) -> Result<String, Fault> {
     let id = params.remove(member);
     let id = id.as_ref().and_then(Json::as_str).filter(|id| !id.is_empty() && *id != "." && *id != "..");
     id.map(escape).ok_or_else(unaddressed)
+}
+
+/// Parameters as a whole body. With a stranger called `method` in them, an agent that reads envelopes at such paths, too,
+/// would find another call inside, whose ids nobody has checked.
+pub(crate) fn bare_body(params: Object) -> Result<Vec<u8>, Fault> {
+    match ["jsonrpc", "method", "params"].into_iter().find(|member| params.contains(member)) {
+        None => Ok(json::write(&params.into())),
+        Some(member) => Err(Fault::invalid_params(format!("{member}: belongs to JSON-RPC, not into its parameters"))),
+    }
 }
 
 /// The id of a task for a path that ends with it. `t1:subscribe` would be another operation on another task there.

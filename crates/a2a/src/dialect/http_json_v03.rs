@@ -8,7 +8,7 @@ use crate::{
     Call, Dialect, Fault, FaultKind, OperationKind, Version,
     dialect::{
         AgentAddress, Outgoing, R3Objects, SubscribeVerb,
-        http_json::{self, is_about_task, take, take_alone, unaddressed},
+        http_json::{self, bare_body, is_about_task, take, take_alone, unaddressed},
         jsonrpc, proto_v03,
         query::{self, escape},
         upstream::headers,
@@ -51,7 +51,7 @@ pub(crate) fn encode(call: Call, address: &AgentAddress, subscribe: SubscribeVer
         OperationKind::GetExtendedCard => (Method::GET, "/card".to_owned()),
         OperationKind::ListTasks => return Err(Fault::of(FaultKind::UnsupportedOperation)),
     };
-    let (query, body) = rest(kind, params, origin, address);
+    let (query, body) = rest(kind, params, origin, address)?;
     // Some cards name the address with the version in it already.
     let version = if address.base.ends_with("/v1") { "" } else { "/v1" };
     Ok(Outgoing {
@@ -63,17 +63,22 @@ pub(crate) fn encode(call: Call, address: &AgentAddress, subscribe: SubscribeVer
 }
 
 /// Where parameters go that are not in the path.
-fn rest(kind: OperationKind, mut params: Object, origin: Version, address: &AgentAddress) -> (String, Option<Vec<u8>>) {
-    match kind {
+fn rest(
+    kind: OperationKind,
+    mut params: Object,
+    origin: Version,
+    address: &AgentAddress,
+) -> Result<(String, Option<Vec<u8>>), Fault> {
+    Ok(match kind {
         OperationKind::SendMessage | OperationKind::SendStreamingMessage | OperationKind::CreatePushConfig => {
             match address.r3_objects {
                 R3Objects::Proto => proto_v03::write_params(kind, &mut params, origin, address.r3_bytes),
                 R3Objects::Schema => v03::write_params(kind, &mut params, origin),
             }
-            (String::new(), Some(json::write(&params.into())))
+            (String::new(), Some(bare_body(params)?))
         }
         // The proto has nothing but the name, which is in the path.
-        OperationKind::CancelTask if !params.is_empty() => (String::new(), Some(json::write(&params.into()))),
+        OperationKind::CancelTask if !params.is_empty() => (String::new(), Some(bare_body(params)?)),
         OperationKind::GetTask | OperationKind::ListPushConfigs => {
             params.retain(|key, _| matches!(key, "historyLength" | "pageSize" | "pageToken"));
             (query::write(&params), None)
@@ -84,7 +89,7 @@ fn rest(kind: OperationKind, mut params: Object, origin: Version, address: &Agen
         | OperationKind::GetPushConfig
         | OperationKind::DeletePushConfig
         | OperationKind::GetExtendedCard => (String::new(), None),
-    }
+    })
 }
 
 /// An agent's error document → [`Fault`], if it is one: the forms of the SDKs (`google.rpc.Status`, `{code, type,

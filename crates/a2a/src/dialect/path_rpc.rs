@@ -5,7 +5,7 @@ use http::Method;
 
 use crate::{
     Call, Dialect, Fault, FaultKind, OperationKind, Version,
-    dialect::{AgentAddress, Minted, Outgoing, PathBody, jsonrpc, upstream::headers},
+    dialect::{AgentAddress, Minted, Outgoing, PathBody, http_json::bare_body, jsonrpc, upstream::headers},
 };
 
 /// `call`, whose parameters are in v0.3 form already.
@@ -28,7 +28,7 @@ pub(crate) fn encode(call: Call, address: &AgentAddress, minted: Minted<'_>) -> 
     };
     let body = match address.path_body {
         PathBody::Envelope => jsonrpc::write_request(minted.rpc_id, method, call.params),
-        PathBody::Bare => json::write(&call.params.into()),
+        PathBody::Bare => bare_body(call.params)?,
     };
     Ok(Outgoing {
         method: Method::POST,

@@ -6,7 +6,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use json::{Json, Object};
 
-use super::Flaw;
+use super::{Flaw, normalise::standard_base64};
 use crate::{Version, dialect::R3Bytes};
 
 /// The members that can be a part's content, in v1.0 words.
@@ -63,6 +63,10 @@ pub(crate) fn lift(part: &mut Object) -> Result<(), Flaw> {
     };
     if part.str("kind").is_some_and(|kind| kind != content) {
         return Err(Flaw { member: "kind", problem: "contradicts the content of the part" });
+    }
+    let is_bytes = |raw: &Json| raw.as_str().and_then(standard_base64).is_some();
+    if part.get("url").is_some_and(|url| url.as_str().is_none()) || part.get("raw").is_some_and(|raw| !is_bytes(raw)) {
+        return Err(Flaw { member: "parts", problem: "a part has content of A2A 1.0" });
     }
     hoist(part, "file", &FILE)?;
     exactly_one_content(part)
@@ -242,11 +246,15 @@ fn wrap_data(part: &mut Object) {
 /// A part that v0.3 wrote → v1.0: takes back what [`lower`] (or the Python SDK) put into metadata.
 pub(crate) fn restore(part: &mut Object) {
     let is_file = part.contains("raw") || part.contains("url");
+    // v0.3 has no such members, so nobody has looked at what stands there.
+    part.retain(|key, value| !KEPT.iter().any(|(name, _)| *name == key) || value.as_str().is_some());
     let Some(Json::Object(metadata)) = part.get_mut("metadata") else { return };
     let mut found = Vec::new();
     if !is_file {
         for (name, kept) in KEPT {
-            found.extend(metadata.remove(kept).map(|value| (name, value)));
+            if metadata.get(kept).is_some_and(|value| value.as_str().is_some()) {
+                found.extend(metadata.remove(kept).map(|value| (name, value)));
+            }
         }
     }
     let wrapped = metadata.get(WRAPPED).and_then(Json::as_bool) == Some(true);
