@@ -1,7 +1,8 @@
 """The Python a2a-sdk 0.3.26 as an outside client of a running gateway.
 
 Takes GATEWAY_URL, TENANT and the keys of `demo.env` from the environment; gives one line per check. The agent behind
-the gateway is the sample `echo`. This SDK knows A2A 0.3 only and is called over both of its HTTP bindings.
+the gateway is the sample `echo`, or the one of 0.3 (`old_agent`) whose card AGENT names. This SDK knows A2A 0.3 only and
+is called over both of its HTTP bindings.
 """
 
 import asyncio
@@ -45,7 +46,9 @@ from checks import Checks, changed, collect, equal, leaves, pointer, put, raises
 
 GATEWAY, TENANT = os.environ["GATEWAY_URL"], os.environ["TENANT"]
 KEY, SECOND_KEY, PARTNER_KEY = (os.environ[name] for name in ("API_KEY", "SECOND_API_KEY", "PARTNER_API_KEY"))
-AGENT = f"{GATEWAY}/a2a/{TENANT}/echo"
+NAME = os.environ.get("AGENT", "echo")
+OLD = NAME != "echo"
+AGENT = f"{GATEWAY}/a2a/{TENANT}/{NAME}"
 NOT_FOUND, NOT_CANCELABLE, NO_PUSH, INVALID_PARAMS = -32001, -32002, -32003, -32602
 # What HTTP+JSON says in place of these codes; this SDK reads nothing else of an error there.
 STATUS = {NOT_FOUND: 404, NOT_CANCELABLE: 400, NO_PUSH: 400, INVALID_PARAMS: 400}
@@ -133,7 +136,8 @@ def texts(parts):
 async def resolver_accepts(verify):
     async with connection(None) as http:
         card = await A2ACardResolver(http, AGENT).get_agent_card(signature_verifier=verify)
-    equal((card.name, card.url, card.preferred_transport), ("Echo Agent", AGENT, "JSONRPC"), "card")
+    name = "Old Echo" if OLD else "Echo Agent"
+    equal((card.name, card.url, card.preferred_transport), (name, AGENT, "JSONRPC"), "card")
     equal(card.protocol_version, "0.3.0", "protocol version")
     return card
 
@@ -161,6 +165,8 @@ async def signatures(checks, keys):
     verify = verifier(keys)
     card = await checks.run("the resolver accepts the signed card", resolver_accepts, verify)
     await checks.run("the older card path has the same card", old_path)
+    if OLD:  # How a card of the gateway is signed does not hang on the agent.
+        return card
     if card is None:
         return None
     view = card.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -246,7 +252,8 @@ async def gets(me):
     equal(texts(got.artifacts[0].parts), "remember me", "text")
     true(got.history, "the task's history holds what was said")
     # The proto behind HTTP+JSON of 0.3 can't tell 0 from "not said".
-    if me.binding == TransportProtocol.jsonrpc:
+    # The server of SDK 0.3.26 takes it for "all".
+    if me.binding == TransportProtocol.jsonrpc and not OLD:
         equal(len((await me.get(sent.id, 0)).history or []), 0, "history of length 0")
     equal(len((await me.get(sent.id, 1)).history or []), 1, "history of length 1")
 
@@ -269,7 +276,10 @@ async def resubscribes(me, other):
     task = await slow_task(me)
     events = me.resubscribe(task.id)
     first, update = await anext(events)
-    true(update is None and first.id == task.id, f"the first event is no task: {update}")
+    if OLD:  # An agent of 0.3 begins with whatever comes next.
+        true(isinstance(update, TaskStatusUpdateEvent) and update.task_id == task.id, f"the first event is {update}")
+    else:
+        true(update is None and first.id == task.id, f"the first event is no task: {update}")
     await other.cancel(task.id)
     seen = [update async for _, update in events]
     true(seen, "nothing after the cancel")
@@ -334,7 +344,7 @@ async def hides_foreign_tasks(me, second):
     missing = str(uuid.uuid4())
     foreign = [text.replace(task.id, missing) for text in await task_calls(second, task.id)]
     equal(foreign, await task_calls(second, missing), "errors")
-    equal((await me.get(task.id)).status.state, task.status.state, "state after a stranger's cancel")
+    true((await me.get(task.id)).status.state != TaskState.canceled, "a stranger's cancel was heard")
     await me.cancel(task.id)
 
 
