@@ -59,7 +59,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "defaultOutputModes": ["text/plain"],
         "skills": [{"id": "echo", "name": "Echo", "description": "Echoes.", "tags": ["echo"]}],
     }))?;
-    let handler = DefaultRequestHandler::new(Echo, InMemoryTaskStore::default()).with_capabilities(card.capabilities.clone());
+    let handler =
+        DefaultRequestHandler::new(Echo, InMemoryTaskStore::default()).with_capabilities(card.capabilities.clone());
     let handler = Arc::new(handler);
     let app = Router::new()
         .nest("/jsonrpc", a2a_server::jsonrpc::jsonrpc_router(Arc::clone(&handler)))
