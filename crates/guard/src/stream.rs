@@ -200,7 +200,7 @@ impl Inspector {
     }
 
     fn drain(&self, name: &str, channel: &mut Channel, judged: &mut Judged) {
-        if channel.held() == 0 {
+        if channel.held() == 0 && !channel.is_replaced() {
             return;
         }
         let pushed = channel.push(&self.pipelines, &[], true, self.hold);

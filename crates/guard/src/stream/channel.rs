@@ -101,6 +101,11 @@ impl Channel {
         self.over && self.held() == 0
     }
 
+    /// Whether something was replaced in what went out lately, so that it must be looked at once more.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.replaced
+    }
+
     pub(super) fn close(&mut self) {
         self.over = true;
     }

@@ -19,6 +19,8 @@ pub(in crate::detector) fn email_at(text: &str, at: usize) -> Option<Found> {
     }
     let host = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
     let mut end = at + 1 + bytes.get(at + 1..)?.iter().take(254).take_while(|byte| host(byte)).count();
+    // A line of dashes is no part of a name.
+    end = text.get(at + 1..end)?.find("---").map_or(end, |dashes| at + 1 + dashes);
     while end > at + 1 && bytes.get(end - 1).is_some_and(|byte| matches!(byte, b'.' | b'-')) {
         end -= 1;
     }
