@@ -66,4 +66,5 @@ for name, binding in {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON"}.items():
     alone = CARD.model_copy(update={"preferred_transport": binding, "additional_interfaces": only})
     document = alone.model_dump(by_alias=True, exclude_none=True)
     app.add_api_route(f"/cards/{name}.json", lambda document=document: document)
-uvicorn.run(app, host="127.0.0.1", port=PORT, log_level="warning")
+# Streams that the kit left open must not keep it alive.
+uvicorn.run(app, host="127.0.0.1", port=PORT, log_level="warning", timeout_graceful_shutdown=1)

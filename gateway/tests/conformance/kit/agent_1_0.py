@@ -155,7 +155,9 @@ async def main():
     a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(handler), over_grpc)
     over_grpc.add_insecure_port(f"127.0.0.1:{GRPC_PORT}")
     await over_grpc.start()
-    config = uvicorn.Config(Starlette(routes=routes), host="127.0.0.1", port=int(PORT), log_level="warning")
+    where = {"host": "127.0.0.1", "port": int(PORT), "log_level": "warning"}
+    # Streams that the kit left open must not keep it alive.
+    config = uvicorn.Config(Starlette(routes=routes), timeout_graceful_shutdown=1, **where)
     await uvicorn.Server(config).serve()
     await over_grpc.stop(0)
 
