@@ -79,6 +79,8 @@ impl Acceptor {
         let stopping = self.tasks.stopping();
         loop {
             let accepted = tokio::select! {
+                // Who knocks when the process stops is not let in.
+                biased;
                 () = stopping.cancelled() => return,
                 accepted = socket.accept() => accepted,
             };

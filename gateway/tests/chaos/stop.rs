@@ -62,7 +62,9 @@ async fn stop(test: &TestStore) {
     while let Some(told) = within(told.join_next()).await {
         let (binding, body) = told.unwrap();
         ends_with_error(binding, &body);
-        assert_eq!(late(&caller).await, Err(Gone), "a new connection was served after SIGTERM");
+        // Not let in; or let in an instant before, and told so.
+        let late = late(&caller).await;
+        assert!(matches!(late, Err(Gone) | Ok(503)), "a new connection was served after SIGTERM: {late:?}");
     }
     while let Some(call) = within(calls.join_next()).await {
         let (status, body) = call.unwrap().unwrap();

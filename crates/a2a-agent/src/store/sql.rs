@@ -52,6 +52,8 @@ pub enum OpenError {
     Database(#[source] sqlx::Error),
 }
 
+/// Given back when the transaction ends; the number is this table's.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(4712)";
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS a2a_tasks (
     agent TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL, context TEXT NOT NULL, state TEXT NOT NULL,
     updated BIGINT NOT NULL, version BIGINT NOT NULL, document TEXT NOT NULL, push TEXT NOT NULL,
@@ -73,6 +75,28 @@ const FORGET: &str = "DELETE FROM a2a_tasks WHERE agent = $1 AND updated < $2
     AND state NOT IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING')";
 const UNFINISHED: &str = "SELECT id, owner, context, state, updated, version, document, push FROM a2a_tasks
     WHERE agent = $1 AND state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING')";
+
+impl Db {
+    /// Makes what is missing. On PostgreSQL under a lock: `IF NOT EXISTS` is no protection from another agent that
+    /// starts at the same time.
+    async fn furnish(&self) -> Result<(), sqlx::Error> {
+        match self {
+            Db::Lite(pool) => {
+                for statement in [TABLE, INDEX] {
+                    sqlx::query(statement).execute(pool).await?;
+                }
+                Ok(())
+            }
+            Db::Pg(pool) => {
+                let mut tx = pool.begin().await?;
+                for statement in [LOCK, TABLE, INDEX] {
+                    sqlx::query(statement).execute(&mut *tx).await?;
+                }
+                tx.commit().await
+            }
+        }
+    }
+}
 
 impl SqlStore {
     /// Opens `sqlite://path`, `sqlite::memory:` or `postgres://…` for the agent of this name, and makes the table if it is
@@ -98,9 +122,7 @@ impl SqlStore {
         } else {
             return Err(OpenError::UnknownAddress);
         };
-        for statement in [TABLE, INDEX] {
-            on!(&db, pool => sqlx::query(statement).execute(pool).await.map(drop)).map_err(OpenError::Database)?;
-        }
+        db.furnish().await.map_err(OpenError::Database)?;
         Ok(Self { db, agent: agent.to_owned(), keep })
     }
 

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use json::Json;
+use sqlx::Connection as _;
 
 use crate::{agent, hi, request, state, whole};
 
@@ -40,6 +41,24 @@ fn record(id: &str, owner: &str, state: TaskState, updated: i64) -> TaskRecord {
         version: updated,
         document: Json::from([("id", Json::from(id)), ("status", [("state", state.name())].into())]),
         push: Vec::new().into(),
+    }
+}
+
+#[tokio::test]
+async fn agents_that_start_at_the_same_time_share_the_table() {
+    let Some(url) = postgres() else { return };
+    // A schema of its own, so that the table is not there yet.
+    let schema = format!("s{}", ulid::Ulid::generate().to_string().to_lowercase());
+    let mut admin = sqlx::postgres::PgConnection::connect(&url).await.unwrap();
+    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).execute(&mut admin).await.unwrap();
+    let url = format!("{url}?options=-c%20search_path%3D{schema}");
+    let mut starting = tokio::task::JoinSet::new();
+    for number in 0..8 {
+        let url = url.clone();
+        starting.spawn(async move { SqlStore::open(&url, &format!("agent-{number}"), DAY).await.map(drop) });
+    }
+    for opened in starting.join_all().await {
+        opened.unwrap();
     }
 }
 
