@@ -46,6 +46,7 @@ def formats():
         "databricks": lambda g: "dapi" + r(g, HEX, 32), "hubspot": lambda g: "pat-na1-" + str(uuid.UUID(int=g.getrandbits(128))),
         "jwt": lambda g: "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." + base64.urlsafe_b64encode(
             ('{"sub":"%s","iat":%d}' % (r(g, DIG, 10), g.randint(1, 2**31))).encode()).decode().rstrip("=") + "." + r(g, WD, 43),
+        # The frame of a key around random letters: no key.
         "private_key": lambda g: "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(r(g, ALNUM + "+/", 64) for _ in range(6)) + "\n-----END RSA PRIVATE KEY-----",
         "url_password": lambda g: f"postgres://app:{r(g, ALNUM, 14)}@db{g.randint(1, 9)}.prod.net:5432/main",
         "assignment": lambda g: f'password = "{r(g, ALNUM, 12)}{g.choice("!#%")}{r(g, DIG, 2)}"',

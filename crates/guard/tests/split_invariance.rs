@@ -32,6 +32,7 @@ const POLICIES: [&str; 5] = [
     r#"{"id":"secret","action":"redact"},{"id":"pii.email","action":"mask"},{"id":"words","name":"w","words":["blue heron"],"action":"redact"},{"id":"pattern","name":"d","pattern":"[0-9]{3}-[0-9]{2}","action":"redact"},{"id":"injection","action":"monitor"}"#,
 ];
 
+/// Looks like secrets and pieces of them; none ever opened anything.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
     "AKIAIOSFODNN7EXAMPLE", "AKIA", "IOSFODNN7", "EXAMPLE", "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "ghp_", "sk-ant-api03-Qb7uR9xY2mKp4LwZ8vTnC1sDfGhJ3aE6",

@@ -98,6 +98,7 @@ fn a_long_tail_is_followed_to_its_end() {
     let document = r#"{"surfaces":["a2a_outbound"],"detectors":[{"id":"secret","action":"redact"}]}"#;
     let document = read(document.as_bytes(), &Limits::default()).unwrap();
     let pipeline = Arc::new(Pipeline::compile(&document, &Options { key: b"key", policy: "p", version: 1 }).unwrap());
+    // The frame of a key around one line again and again: no key.
     let key = format!(
         "-----BEGIN RSA PRIVATE KEY-----\n{}-----END RSA PRIVATE KEY-----",
         "MIIEowIBAAKCAQEA0Z3VS5JJcds3xfn\n".repeat(100)
