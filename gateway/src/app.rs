@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::config::{OnFull, Settings};
 use crate::discovery::Discovery;
 use crate::listener::{Acceptor, dispatch, refusal};
+use crate::oauth;
 use crate::pipeline;
 use crate::pipeline::owner::PageKey;
 use crate::registry::Registry;
@@ -61,6 +62,8 @@ pub struct App {
     pub fetch: Client,
     /// Calls agents over gRPC, under the same rules.
     pub grpc: Client,
+    /// Tokens of our own.
+    pub oauth: oauth::Endpoint,
     /// Signed cards.
     pub discovery: Discovery,
     /// What proves an administrator.
@@ -169,6 +172,7 @@ impl App {
             upstream,
             grpc,
             fetch,
+            oauth: oauth::Endpoint::default(),
             discovery,
             admin_token,
         });

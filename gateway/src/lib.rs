@@ -14,6 +14,7 @@
 //! | [`app`] [`cli`] | parts in order, begin and end · commands |
 //! | [`listener`] | connections → requests → who answers |
 //! | [`discovery`] | signed cards, key sets, directories |
+//! | [`oauth`] | the token endpoint |
 //! | [`pipeline`] [`upstream`] [`reject`] | calls of agents, the way to them, our refusals |
 //! | [`admin`] | the admin API |
 //! | [`registry`] [`seal`] | rows → compiled snapshot, kept fresh · secrets at rest |
@@ -28,6 +29,7 @@ pub mod clock;
 pub mod config;
 pub mod discovery;
 pub mod listener;
+pub mod oauth;
 pub mod pipeline;
 pub mod registry;
 pub mod reject;

@@ -272,6 +272,8 @@ pub struct Limits {
     pub requests_in_flight_per_tenant: usize,
     /// Credentials that prove nobody, of one source in a minute, before it is told to wait.
     pub bad_keys_per_minute: usize,
+    /// How long a token of the gateway's own works.
+    pub token_lifetime: Duration,
     /// Bytes of bodies held in memory on the node.
     pub inflight_bytes: usize,
     /// Bytes of bodies held in memory for one tenant.

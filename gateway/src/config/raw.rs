@@ -154,6 +154,8 @@ pub struct Limits {
     pub requests_in_flight_per_tenant: Option<u64>,
     /// Credentials that prove nobody, of one source address in a minute, before it is told to wait.
     pub bad_keys_per_minute: Option<u64>,
+    /// How long a token of `POST /oauth/token` works; at most an hour.
+    pub token_lifetime: Option<String>,
     /// Bytes of bodies held in memory at once on the node.
     pub inflight_bytes: Option<Size>,
     /// Bytes of bodies held in memory at once for one tenant.

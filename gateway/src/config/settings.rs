@@ -1,6 +1,7 @@
 //! Raw values → [`Settings`], section by section. The only place that knows both.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use egress::AllowEntry;
 use http::{HeaderName, HeaderValue};
@@ -210,6 +211,7 @@ fn limits(raw: &raw::Limits, gather: &mut Gather) -> Limits {
             1..=MANY,
         ),
         bad_keys_per_minute: gather.count("limits.bad_keys_per_minute", raw.bad_keys_per_minute, 1..=MANY),
+        token_lifetime: token_lifetime(raw, gather),
         inflight_bytes: node,
         inflight_bytes_per_tenant: tenant,
         ownership_wait: gather.duration("limits.ownership_wait", raw.ownership_wait.as_ref()),
@@ -217,6 +219,15 @@ fn limits(raw: &raw::Limits, gather: &mut Gather) -> Limits {
         drain: gather.duration("limits.drain", raw.drain.as_ref()),
         card_cache_bytes: gather.memory("limits.card_cache_bytes", raw.card_cache_bytes.as_ref(), MIB..=TIB),
     }
+}
+
+fn token_lifetime(raw: &raw::Limits, gather: &mut Gather) -> Duration {
+    const KEY: &str = "limits.token_lifetime";
+    let lifetime = gather.duration(KEY, raw.token_lifetime.as_ref());
+    if !(Duration::from_secs(60)..=Duration::from_secs(3_600)).contains(&lifetime) {
+        gather.note(KEY, "must be one minute to one hour: a token that leaks should not work for long");
+    }
+    lifetime
 }
 
 fn body_limits(raw: &raw::Limits, gather: &mut Gather) -> BodyLimits {

@@ -105,6 +105,7 @@ pub async fn answer(app: &App, peer: SocketAddr, parts: &Parts, asked: Asked) ->
         Asked::Card { tenant, card } => reading.card(&tenant, &card, Form::Bare).await,
         Asked::Wrapper { tenant, card } => reading.card(&tenant, &card, Form::Wrapper).await,
         Asked::KeySet { tenant } => reading.key_set(&tenant),
+        Asked::TokenKeySet { tenant } => reading.token_key_set(&tenant),
         Asked::Directory { tenant } => reading.directory(&tenant).await,
         Asked::TenantDefault { tenant } => reading.tenant_default(&tenant).await,
         Asked::Default => reading.default().await,
@@ -156,9 +157,20 @@ impl Reading<'_> {
     fn key_set(&self, tenant: &str) -> Result<Response<Bytes>, NotServed> {
         let world = self.world.tenants.get(tenant).ok_or(NotServed::Missing(NOTHING))?;
         let keys: Vec<_> = world.signers.iter().map(|signer| signer.public.clone()).collect();
-        let body = json::write(&Json::Object(a2a::sign::jwks::key_set(&keys)));
+        Ok(self.keys(&keys))
+    }
+
+    /// The keys of the gateway's own tokens; never those of cards.
+    fn token_key_set(&self, tenant: &str) -> Result<Response<Bytes>, NotServed> {
+        let world = self.world.tenants.get(tenant).ok_or(NotServed::Missing(NOTHING))?;
+        let keys: Vec<_> = world.tokens.keys.iter().map(|key| key.public.clone()).collect();
+        Ok(self.keys(&keys))
+    }
+
+    fn keys(&self, keys: &[a2a::sign::PublicKey]) -> Response<Bytes> {
+        let body = json::write(&Json::Object(a2a::sign::jwks::key_set(keys)));
         let keep = Keep::Public(KEY_SET_MAX_AGE);
-        Ok(Served::new(body).answer("application/json", keep, &self.parts.method, &self.parts.headers))
+        Served::new(body).answer("application/json", keep, &self.parts.method, &self.parts.headers)
     }
 
     async fn tenant_default(&self, tenant: &str) -> Result<Response<Bytes>, NotServed> {
@@ -179,16 +191,16 @@ impl Reading<'_> {
     fn may_read(&self, card: &Card) -> bool {
         match card.visibility {
             Visibility::Public => true,
-            Visibility::Tenant => self.reader().is_some_and(|reader| reader.tenant == card.tenant),
-            Visibility::Hidden => {
-                self.reader().is_some_and(|reader| reader.tenant == card.tenant && is_granted(&reader, card))
-            }
+            Visibility::Tenant => self.reader(&card.tenant).is_some_and(|reader| reader.tenant == card.tenant),
+            Visibility::Hidden => self
+                .reader(&card.tenant)
+                .is_some_and(|reader| reader.tenant == card.tenant && is_granted(&reader, card)),
         }
     }
 
-    fn reader(&self) -> Option<Arc<Principal>> {
+    fn reader(&self, tenant: &str) -> Option<Arc<Principal>> {
         let head = Head::read(self.parts, self.app.clock.now());
-        let identity = authenticate::identify(&head, &self.world, self.app.clock.now()).ok()?;
+        let identity = authenticate::identify(&head, tenant, &self.world, self.app.clock.now()).ok()?;
         Some(Arc::clone(identity.principal()))
     }
 

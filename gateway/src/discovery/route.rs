@@ -25,6 +25,11 @@ pub enum Asked {
         /// The tenant.
         tenant: String,
     },
+    /// The keys of the gateway's own tokens for a tenant.
+    TokenKeySet {
+        /// The tenant.
+        tenant: String,
+    },
     /// A tenant's public cards.
     Directory {
         /// The tenant.
@@ -50,6 +55,7 @@ pub fn route(raw_path: &str) -> Option<Asked> {
         [".well-known", "agent-card.json" | "agent.json"] => Asked::Default,
         [".well-known", "api-catalog"] => Asked::Catalog,
         [".well-known", "a2a-jwks", tenant] => Asked::KeySet { tenant: named(tenant)? },
+        [".well-known", "jwks", tenant] => Asked::TokenKeySet { tenant: named(tenant)? },
         [".well-known", "agent-card", tenant, card] => Asked::Wrapper { tenant: named(tenant)?, card: named(card)? },
         ["a2a", tenant] => Asked::Directory { tenant: named(tenant)? },
         ["a2a", tenant, ".well-known", "agent-card.json" | "agent.json"] => {
@@ -71,6 +77,7 @@ pub fn is_well_known(raw_path: &str) -> bool {
         Some(
             Asked::Wrapper { .. }
             | Asked::KeySet { .. }
+            | Asked::TokenKeySet { .. }
             | Asked::TenantDefault { .. }
             | Asked::Default
             | Asked::Catalog,
@@ -95,6 +102,7 @@ mod tests {
         let table = [
             ("/.well-known/agent-card/acme/echo", Some(Asked::Wrapper { tenant: tenant.clone(), card })),
             ("/.well-known/a2a-jwks/acme", Some(Asked::KeySet { tenant: tenant.clone() })),
+            ("/.well-known/jwks/acme", Some(Asked::TokenKeySet { tenant: tenant.clone() })),
             ("/a2a/acme/echo", bare.clone()),
             ("/a2a/acme/echo/", bare.clone()),
             ("/a2a/acme/%65cho", bare.clone()),

@@ -18,7 +18,7 @@ use tower::ServiceExt as _;
 
 use super::{Caller, forwarded, grpc, health};
 use crate::app::App;
-use crate::{discovery, pipeline};
+use crate::{discovery, oauth, pipeline};
 
 /// The body of every answer on the public listener.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -74,6 +74,10 @@ async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>)
     if path.starts_with("/a2a/") {
         let source = forwarded::source(caller.peer, request.headers(), &app.settings.public.trusted_proxies);
         return call(app, Caller { source, ..caller }, request).await;
+    }
+    if path == oauth::PATH {
+        let source = forwarded::source(caller.peer, request.headers(), &app.settings.public.trusted_proxies);
+        return Box::pin(oauth::answer(app, source, request)).await;
     }
     if grpc::is_grpc(&request) {
         let source = forwarded::source(caller.source, request.headers(), &app.settings.public.trusted_proxies);

@@ -62,6 +62,11 @@ impl Trail {
         }
     }
 
+    /// It came in by another way than a call.
+    pub fn entered_by(&mut self, entrance: &'static str) {
+        entrance.clone_into(&mut self.opening.entrance);
+    }
+
     /// The id that the caller is told.
     #[must_use]
     pub fn correlation_id(&self) -> &str {
@@ -89,7 +94,7 @@ impl Trail {
             self.opening.tenant.clone_from(&principal.tenant);
         }
         self.opening.principal = Some(principal.id.clone());
-        self.opening.key_id = Some(identity.key_id().to_owned());
+        self.opening.key_id = Some(identity.credential_id().to_owned());
     }
 
     /// The card, where only the message named it.

@@ -112,7 +112,7 @@ async fn run(
 
     // Who calls? Credentials stop here. The body is still unread.
     let throttled = |error| app.calls.throttle.judge(error, exchange.caller.source.ip(), now);
-    let identity = authenticate::identify(head, world, now).map_err(throttled)?;
+    let identity = authenticate::identify(head, &route.tenant, world, now).map_err(throttled)?;
     trail.identified(&identity);
 
     // Over gRPC the credential has decided the tenant, and the message names the card.

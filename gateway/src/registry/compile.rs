@@ -13,9 +13,12 @@ use store::{
     SigningKeyState, Table, TenantId, TenantRows, TenantState,
 };
 use tokio_util::sync::CancellationToken;
+use zeroize::Zeroizing;
 
 pub use super::document::Problem;
+use super::last_use::LastUse;
 use super::settings::GrantDocument;
+use super::token::{TokenIssuer, TokenKey};
 use super::{
     Card, CardSelector, CardSigner, Credential, Grant, NamedPolicy, Principal, Snapshot, TenantWorld, is_name,
 };
@@ -115,6 +118,7 @@ impl Compiler {
         let principals = tenant.principals();
         let keys = tenant.keys(&principals, before);
         let signers = tenant.signers();
+        let tokens = tenant.token_issuer();
         let Tenant { cancelled, bad, .. } = tenant;
         let world = TenantWorld {
             name: name.to_owned(),
@@ -122,6 +126,8 @@ impl Compiler {
             default_card: rows.tenant.default_card.clone(),
             principals,
             signers,
+            credentials: keys.iter().map(|key| (key.key_id.clone(), Arc::clone(key))).collect(),
+            tokens,
             policies,
             bad_rows: bad,
             cancelled,
@@ -331,21 +337,44 @@ impl Tenant<'_> {
             hash,
             principal: Arc::clone(principal),
             expires_at: row.expires,
+            last_use: old.map_or_else(|| Arc::new(LastUse::of(row.last_used)), |old| Arc::clone(&old.last_use)),
             cancelled: old.map_or_else(|| self.cancelled.child_token(), |old| old.cancelled.clone()),
         }))
     }
 
-    fn signers(&mut self) -> Vec<Arc<CardSigner>> {
-        let mut rows: Vec<&SigningKeyRow> = self
-            .rows
-            .signing_keys
-            .iter()
-            .filter(|row| row.purpose == KeyPurpose::Card && row.state != SigningKeyState::Gone)
-            .collect();
+    /// Living keys of one purpose, active ones first, the newest of them before the others.
+    fn keys_for(&self, purpose: KeyPurpose) -> Vec<&SigningKeyRow> {
+        let living = |row: &&SigningKeyRow| row.purpose == purpose && row.state != SigningKeyState::Gone;
+        let mut rows: Vec<&SigningKeyRow> = self.rows.signing_keys.iter().filter(living).collect();
         rows.sort_by_key(|row| (row.state != SigningKeyState::Active, std::cmp::Reverse(row.activated)));
+        rows
+    }
+
+    /// Who speaks in the gateway's own tokens for this tenant. Its keys serve nothing else (D22).
+    fn token_issuer(&mut self) -> TokenIssuer {
+        let public_url = self.compiler.public_urls.first().map_or("", String::as_str);
+        let mut issuer = TokenIssuer::new(public_url, self.name());
+        let mut bad = Vec::new();
+        for row in self.keys_for(KeyPurpose::Token) {
+            match self.halves(row) {
+                Ok((public, seed)) => {
+                    let signing = seed.map(|seed| SigningKey::from_seed(&seed, Some(row.kid.clone()), None));
+                    issuer.keys.push(TokenKey { signing, public });
+                }
+                Err(problem) => bad.push((row.kid.clone(), problem)),
+            }
+        }
+        for (kid, problem) in bad {
+            self.note("signing_key", &kid, vec![problem]);
+        }
+        issuer
+    }
+
+    fn signers(&mut self) -> Vec<Arc<CardSigner>> {
+        let rows: Vec<SigningKeyRow> = self.keys_for(KeyPurpose::Card).into_iter().cloned().collect();
         let mut signers = Vec::with_capacity(rows.len());
         for row in rows {
-            match self.signer(row) {
+            match self.signer(&row) {
                 Ok(signer) => signers.push(Arc::new(signer)),
                 Err(problem) => self.note("signing_key", &row.kid, vec![problem]),
             }
@@ -354,30 +383,40 @@ impl Tenant<'_> {
     }
 
     fn signer(&self, row: &SigningKeyRow) -> Result<CardSigner, Problem> {
-        let bytes = row.public.as_slice().try_into().map_err(|_| Problem::new("/public", "is no Ed25519 key"))?;
-        let public = PublicKey::from_bytes(bytes, Some(row.kid.clone()))
-            .map_err(|error| Problem::new("/public", error.to_string()))?;
-        let signing = match (row.state, &row.sealed_private) {
-            (SigningKeyState::Active, Some(blob)) => self.signing_halves(row, blob)?,
-            (SigningKeyState::Active, None) => return Err(Problem::new("/sealed_private", "is missing")),
-            (SigningKeyState::Next | SigningKeyState::Retiring | SigningKeyState::Gone, _) => Vec::new(),
+        let (public, seed) = self.halves(row)?;
+        let half = |url: &String, seed: &[u8; 32]| {
+            let key_set = crate::discovery::publish::key_set_url(url, self.name());
+            SigningKey::from_seed(seed, Some(row.kid.clone()), Some(key_set))
         };
-        if signing.first().is_some_and(|key| key.public() != public) {
-            return Err(Problem::new("/public", "does not belong to the private half"));
-        }
+        let urls = &self.compiler.public_urls;
+        let signing = seed.map(|seed| urls.iter().map(|url| half(url, &seed)).collect()).unwrap_or_default();
         Ok(CardSigner { signing, public })
     }
 
-    fn signing_halves(&self, row: &SigningKeyRow, blob: &[u8]) -> Result<Vec<SigningKey>, Problem> {
+    /// The public half, and the private one of a key that signs.
+    fn halves(&self, row: &SigningKeyRow) -> Result<(PublicKey, Option<Zeroizing<[u8; 32]>>), Problem> {
+        let bytes = row.public.as_slice().try_into().map_err(|_| Problem::new("/public", "is no Ed25519 key"))?;
+        let public = PublicKey::from_bytes(bytes, Some(row.kid.clone()))
+            .map_err(|error| Problem::new("/public", error.to_string()))?;
+        let seed = match (row.state, &row.sealed_private) {
+            (SigningKeyState::Active, Some(blob)) => self.seed(row, blob)?,
+            (SigningKeyState::Active, None) => return Err(Problem::new("/sealed_private", "is missing")),
+            (SigningKeyState::Next | SigningKeyState::Retiring | SigningKeyState::Gone, _) => {
+                return Ok((public, None));
+            }
+        };
+        if SigningKey::from_seed(&seed, Some(row.kid.clone()), None).public() != public {
+            return Err(Problem::new("/public", "does not belong to the private half"));
+        }
+        Ok((public, Some(seed)))
+    }
+
+    fn seed(&self, row: &SigningKeyRow, blob: &[u8]) -> Result<Zeroizing<[u8; 32]>, Problem> {
         let wrong = |text: String| Problem::new("/sealed_private", text);
         let place = Place::signing_key(self.name(), &row.id);
         let seed = self.compiler.seal.open(place, blob).map_err(|error| wrong(error.to_string()))?;
         let seed: &[u8; 32] = seed.as_slice().try_into().map_err(|_| wrong("is no Ed25519 seed".to_owned()))?;
-        let half = |url: &String| {
-            let key_set = crate::discovery::publish::key_set_url(url, self.name());
-            SigningKey::from_seed(seed, Some(row.kid.clone()), Some(key_set))
-        };
-        Ok(self.compiler.public_urls.iter().map(half).collect())
+        Ok(Zeroizing::new(*seed))
     }
 }
 

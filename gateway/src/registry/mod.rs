@@ -7,9 +7,11 @@
 
 pub mod compile;
 pub mod document;
+pub mod last_use;
 pub mod mint;
 pub mod refresh;
 pub mod settings;
+pub mod token;
 
 use crate::clock::Micros;
 use a2a::OperationKind;
@@ -37,11 +39,22 @@ pub struct Snapshot {
     pub tenants: HashMap<String, Arc<TenantWorld>>,
     /// Credentials of all tenants by the SHA-256 of the whole key.
     pub keys: HashMap<[u8; 32], Arc<Credential>>,
+    /// Which tenants a token's `iss` may be about: for calls that name no tenant themselves (gRPC).
+    pub issuers: HashMap<String, Vec<String>>,
     /// Tenants that are closed because their own row can't be read, by name.
     pub closed: BTreeMap<String, compile::BadRow>,
 }
 
 impl Snapshot {
+    /// Notes anew whose issuers the tenants' are.
+    pub(crate) fn index_issuers(&mut self) {
+        self.issuers.clear();
+        for world in self.tenants.values() {
+            let tenants = self.issuers.entry(world.tokens.iss.clone()).or_default();
+            tenants.push(world.name.clone());
+        }
+    }
+
     /// Every row that was left out, with its tenant.
     pub fn bad_rows(&self) -> impl Iterator<Item = (&str, &compile::BadRow)> {
         let closed = self.closed.iter().map(|(tenant, row)| (tenant.as_str(), row));
@@ -64,6 +77,10 @@ pub struct TenantWorld {
     pub principals: HashMap<String, Arc<Principal>>,
     /// Keys that sign cards, active first; all of them are published.
     pub signers: Vec<Arc<CardSigner>>,
+    /// The tenant's API keys by id (`key-…`): a token names the key it came from.
+    pub credentials: HashMap<String, Arc<Credential>>,
+    /// What signs and proves the gateway's own tokens for this tenant.
+    pub tokens: token::TokenIssuer,
     /// Policies by name, compiled; those with mistakes are not here.
     pub policies: HashMap<String, Arc<NamedPolicy>>,
     /// Rows that were left out, and why.
@@ -279,6 +296,8 @@ pub struct Credential {
     pub principal: Arc<Principal>,
     /// When it stops working.
     pub expires_at: Option<Micros>,
+    /// When it last proved somebody.
+    pub last_use: Arc<last_use::LastUse>,
     /// Cancelled when it is revoked.
     pub cancelled: CancellationToken,
 }

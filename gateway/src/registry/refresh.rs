@@ -93,7 +93,7 @@ impl Refresh {
     async fn reload(&self, names: &BTreeSet<TenantId>, revision: i64) -> store::Result<()> {
         let before = self.registry.snapshot();
         let (tenants, keys) = (before.tenants.clone(), before.keys.clone());
-        let mut next = Snapshot { revision, tenants, keys, closed: before.closed.clone() };
+        let mut next = Snapshot { revision, tenants, keys, closed: before.closed.clone(), ..Snapshot::default() };
         next.keys.retain(|_, key| !names.contains(key.principal.tenant.as_str()));
         for name in names {
             next.tenants.remove(name.as_str());
@@ -114,6 +114,7 @@ impl Refresh {
             }
             next.keys.extend(compiled.keys.into_iter().map(|key| (key.hash, key)));
         }
+        next.index_issuers();
         let after = Arc::new(next);
         self.registry.replace_shared(Arc::clone(&after));
         for name in names {

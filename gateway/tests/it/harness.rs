@@ -395,6 +395,11 @@ impl Asking<'_> {
         self
     }
 
+    pub(crate) fn body(mut self, body: &str) -> Self {
+        self.builder = self.builder.body(body.to_owned());
+        self
+    }
+
     /// With a key that proves somebody: if the path is a call's, a record is expected.
     pub(crate) fn key(mut self, key: &str) -> Self {
         self.proven = true;

@@ -29,6 +29,7 @@ mod import;
 mod json;
 mod limits;
 mod listener;
+mod oauth;
 mod refusals;
 mod registry;
 mod relay;

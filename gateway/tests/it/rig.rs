@@ -8,6 +8,7 @@ use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, R3Objects, VersionMod
 use a2a::sign::SigningKey;
 use a2a::{Dialect, OperationKind};
 use chancery::app::App;
+use chancery::registry::token::TokenIssuer;
 use chancery::registry::{
     Card, CardLimits, CardSelector, CardSigner, Credential, Direction, Grant, Interface, OnBlock, Principal, Snapshot,
     TaskScope, TenantWorld, Upstream, UpstreamCredential, Visibility,
@@ -165,6 +166,8 @@ impl Plan {
                 default_card: None,
                 principals: HashMap::new(),
                 signers: vec![Arc::new(signer(tenant))],
+                credentials: HashMap::new(),
+                tokens: TokenIssuer::new("https://gw.test", tenant),
                 policies: HashMap::new(),
                 bad_rows: Vec::new(),
                 cancelled: CancellationToken::new(),
@@ -182,6 +185,7 @@ impl Plan {
                     hash,
                     principal: Arc::clone(&principal),
                     expires_at: self.expires_in.map(|after| now + after),
+                    last_use: Arc::default(),
                     cancelled: CancellationToken::new(),
                 };
                 snapshot.keys.insert(hash, Arc::new(credential));

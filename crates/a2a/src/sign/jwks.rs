@@ -105,7 +105,8 @@ impl PublicKey {
     }
 
     /// Whether `signature` is this key's over `input`; small-order points and malleable signatures are refused.
-    pub(super) fn verifies(&self, input: &[u8], signature: &[u8; 64]) -> bool {
+    #[must_use]
+    pub fn verifies(&self, input: &[u8], signature: &[u8; 64]) -> bool {
         self.point.verify_strict(input, &ed25519_dalek::Signature::from_bytes(signature)).is_ok()
     }
 }

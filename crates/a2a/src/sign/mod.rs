@@ -41,6 +41,13 @@ impl SigningKey {
         &self.kid
     }
 
+    /// This key's signature over `input`. Keys have one purpose each: one that signs cards signs nothing else.
+    #[must_use]
+    pub fn signature(&self, input: &[u8]) -> [u8; 64] {
+        use ed25519_dalek::Signer as _;
+        self.secret.sign(input).to_bytes()
+    }
+
     /// The public half, under the same name.
     #[must_use]
     pub fn public(&self) -> PublicKey {

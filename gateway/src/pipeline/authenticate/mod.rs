@@ -1,18 +1,30 @@
 //! Who calls: a credential of the request's head → an [`Identity`].
 //!
-//! *Takes* the head, the snapshot and the time. *Gives* the proven principal. *Refuses* a request with no credential,
-//! with two, or with one that proves nothing; the last always with the same answer. *Never* tries a second scheme
-//! after a failed one, never says why, never lets a credential go further.
+//! *Takes* the head, the tenant that the path names, the snapshot and the time. *Gives* the proven principal.
+//! *Refuses* a request with no credential, with two, or with one that proves nothing; the last always with the same
+//! answer. *Never* tries a second scheme after a failed one, never says why, never waits, never lets a credential go
+//! further.
+//!
+//! | scheme | file | a credential is its when |
+//! |---|---|---|
+//! | API key | `api_key` | it is in `X-API-Key` or under `ApiKey`, or under `Bearer` without a dot |
+//! | token of the gateway | `gateway_token` | it has a dot, and its `iss` is the gateway's own for the tenant |
+//!
+//! `jws` reads what all tokens have in common, `claims` what they must say.
 
 mod api_key;
+mod claims;
+pub(crate) mod gateway_token;
+mod identity;
+pub(crate) mod jws;
 pub mod throttle;
+
+pub use identity::{Identity, Scheme};
 
 use crate::clock::Micros;
 use crate::pipeline::head::Head;
-use crate::registry::{Credential, Principal, Snapshot};
-use std::sync::Arc;
+use crate::registry::{Snapshot, TenantWorld};
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 /// Why nobody was proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,59 +46,70 @@ pub enum AuthenticateError {
     TwoCredentials,
 }
 
-/// A proven principal. Only [`identify`] makes one.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    credential: Arc<Credential>,
-}
-
-impl Identity {
-    /// Who calls.
-    #[must_use]
-    pub fn principal(&self) -> &Arc<Principal> {
-        &self.credential.principal
-    }
-
-    /// Which credential proved it.
-    #[must_use]
-    pub fn key_id(&self) -> &str {
-        &self.credential.key_id
-    }
-
-    /// When the credential stops working by itself.
-    #[must_use]
-    pub fn expires_at(&self) -> Option<Micros> {
-        self.credential.expires_at
-    }
-
-    /// The tokens whose cancellation ends what was begun under this identity.
-    #[must_use]
-    pub fn revocations(&self) -> [CancellationToken; 2] {
-        [self.credential.cancelled.clone(), self.credential.principal.cancelled.clone()]
-    }
-}
-
-/// Finds out who calls. Exactly one scheme decides.
+/// Finds out who calls. Exactly one scheme decides. `tenant` is the one that the path names, empty where the
+/// credential alone decides it (gRPC).
 ///
 /// # Errors
 /// [`AuthenticateError`]
-pub fn identify(head: &Head, world: &Snapshot, now: Micros) -> Result<Identity, AuthenticateError> {
+pub fn identify(head: &Head, tenant: &str, world: &Snapshot, now: Micros) -> Result<Identity, AuthenticateError> {
     let presented = match (&head.credentials.authorization, &head.credentials.api_key) {
         (Some(_), Some(_)) => return Err(AuthenticateError::TwoCredentials),
         (None, None) => return Err(AuthenticateError::MissingCredential),
-        (None, Some(key)) => key.as_bytes(),
-        (Some(authorization), None) => key_of(authorization.as_bytes()).ok_or(AuthenticateError::BadCredential)?,
+        (None, Some(key)) => Presented::Key(key.as_bytes()),
+        (Some(authorization), None) => presented(authorization.as_bytes()).ok_or(AuthenticateError::BadCredential)?,
     };
-    let credential = api_key::look_up(presented, world, now).ok_or(AuthenticateError::BadCredential)?;
-    Ok(Identity { credential })
+    let identity = match presented {
+        Presented::Key(key) => api_key::prove(key, world, now),
+        Presented::Token(text) => token(text, tenant, world, now),
+    };
+    identity.ok_or(AuthenticateError::BadCredential)
 }
 
-/// The key of `Bearer <key>` or `ApiKey <key>`, which are the schemes of the challenges; a scheme's name is
-/// case-insensitive (RFC 9110 §11.1).
-fn key_of(value: &[u8]) -> Option<&[u8]> {
+/// Whom an API key proves, for those who take nothing else.
+///
+/// # Errors
+/// [`AuthenticateError::BadCredential`]
+pub fn identify_key(key: &[u8], world: &Snapshot, now: Micros) -> Result<Identity, AuthenticateError> {
+    api_key::prove(key, world, now).ok_or(AuthenticateError::BadCredential)
+}
+
+enum Presented<'a> {
+    Key(&'a [u8]),
+    Token(&'a [u8]),
+}
+
+/// The credential of `Bearer …` or `ApiKey …`, which are the schemes of the challenges; a scheme's name is
+/// case-insensitive (RFC 9110 §11.1). No key has a dot, and no token lacks one.
+fn presented(value: &[u8]) -> Option<Presented<'_>> {
     let (scheme, rest) = value.split_at_checked(value.iter().position(|byte| *byte == b' ')?)?;
-    let is_known = [b"bearer".as_slice(), b"apikey"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
-    is_known.then(|| rest.trim_ascii())
+    let credential = rest.trim_ascii();
+    if scheme.eq_ignore_ascii_case(b"apikey") {
+        return Some(Presented::Key(credential));
+    }
+    if !scheme.eq_ignore_ascii_case(b"bearer") {
+        return None;
+    }
+    Some(if credential.contains(&b'.') { Presented::Token(credential) } else { Presented::Key(credential) })
+}
+
+/// Whom a token proves. Tenant, `iss` and `aud` decide together whose it can be (T-JWT-3); where no path names the
+/// tenant, a token that could be about two of them is about none.
+fn token(text: &[u8], tenant: &str, world: &Snapshot, now: Micros) -> Option<Identity> {
+    let token = jws::Token::read(text)?;
+    if !tenant.is_empty() {
+        return token_in(&token, world.tenants.get(tenant)?, now);
+    }
+    let about = world.issuers.get(token.claims.str("iss")?)?;
+    let mut proven = about.iter().filter_map(|name| token_in(&token, world.tenants.get(name)?, now));
+    let first = proven.next()?;
+    proven.next().is_none().then_some(first)
+}
+
+fn token_in(token: &jws::Token<'_>, tenant: &TenantWorld, now: Micros) -> Option<Identity> {
+    if tenant.cancelled.is_cancelled() {
+        return None;
+    }
+    gateway_token::prove(token, tenant, now)
 }
 
 #[cfg(test)]

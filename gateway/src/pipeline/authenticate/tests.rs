@@ -1,8 +1,11 @@
 //! What proves a principal and what does not.
 
 use super::*;
+use crate::registry::{Credential, Principal};
 use sha2::Digest;
 use std::collections::HashMap;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 const KEY: &str = "sk_test_acme_1";
 
@@ -16,7 +19,14 @@ fn world(expires_at: Option<Micros>) -> Snapshot {
     });
     let hash: [u8; 32] = sha2::Sha256::digest(KEY).into();
     let cancelled = CancellationToken::new();
-    let credential = Arc::new(Credential { key_id: "key-1".into(), hash, principal, expires_at, cancelled });
+    let credential = Arc::new(Credential {
+        key_id: "key-1".into(),
+        hash,
+        principal,
+        expires_at,
+        last_use: Arc::default(),
+        cancelled,
+    });
     Snapshot { revision: 1, keys: HashMap::from([(hash, credential)]), ..Snapshot::default() }
 }
 
@@ -26,7 +36,7 @@ fn identify_with(world: &Snapshot, headers: &[(&str, &[u8])]) -> Result<String, 
         builder = builder.header(*name, *value);
     }
     let head = Head::read(&builder.body(()).unwrap().into_parts().0, 0);
-    identify(&head, world, 1_000).map(|identity| identity.principal().name.clone())
+    identify(&head, "acme", world, 1_000).map(|identity| identity.principal().name.clone())
 }
 
 #[test]
