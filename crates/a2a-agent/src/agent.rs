@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 use tokio_util::task::TaskTracker;
 
 use crate::caller::{Caller, Callers, Tokens};
-use crate::card::{Card, Offers};
+use crate::card::{Card, Generations, Grpc, Offers, http_date};
 use crate::push::Push;
 use crate::server::{Server, Shared};
 use crate::store::{Bounds, MemoryStore, TaskStore};
@@ -39,6 +39,16 @@ pub enum Audience {
     Proven,
 }
 
+/// The `Content-Type` of answers over HTTP+JSON of 1.0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JsonType {
+    /// `application/a2a+json`, as the specification recommends (A2A 1.0 §11.1).
+    #[default]
+    A2a,
+    /// `application/json`, for clients that were made for its release candidates and want nothing else.
+    Plain,
+}
+
 /// An agent that is being described.
 ///
 /// ```
@@ -58,6 +68,9 @@ pub struct Agent {
     mount: Option<String>,
     origin: Origin,
     versions: VersionMode,
+    generations: Generations,
+    grpc: Option<Grpc>,
+    json_type: JsonType,
     author: Author,
     patience: Duration,
     stream_limit: Duration,
@@ -79,6 +92,9 @@ impl Agent {
             mount: None,
             origin: Arc::new(origin_of_host),
             versions: VersionMode::Lenient,
+            generations: Generations::default(),
+            grpc: None,
+            json_type: JsonType::default(),
             author: Arc::new(|_| async { Outcome::Rejected("this agent takes no messages".to_owned()) }.boxed()),
             patience: PATIENCE,
             stream_limit: STREAM_LIMIT,
@@ -123,6 +139,28 @@ impl Agent {
     #[must_use]
     pub const fn versions(mut self, mode: VersionMode) -> Self {
         self.versions = mode;
+        self
+    }
+
+    /// Which generations of A2A it speaks; both, unless this says otherwise.
+    #[must_use]
+    pub const fn generations(mut self, generations: Generations) -> Self {
+        self.generations = generations;
+        self
+    }
+
+    /// How callers of gRPC reach it; the card lists it accordingly. Without this, an agent at the root of its address is reached by
+    /// the address, an agent below a path not at all.
+    #[must_use]
+    pub fn grpc(mut self, grpc: Grpc) -> Self {
+        self.grpc = Some(grpc);
+        self
+    }
+
+    /// The `Content-Type` of answers over HTTP+JSON of 1.0. What callers may send does not depend on it.
+    #[must_use]
+    pub const fn answers_in(mut self, json_type: JsonType) -> Self {
+        self.json_type = json_type;
         self
     }
 
@@ -207,13 +245,21 @@ impl Agent {
             Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default().to_owned(),
             None => self.url.clone(),
         };
-        let offers = Offers { extended: self.extended.is_some(), push: self.push.is_some() };
+        let by_path = if path.is_empty() { Grpc::Alone } else { Grpc::Off };
+        let offers = Offers {
+            extended: self.extended.is_some(),
+            push: self.push.is_some(),
+            generations: self.generations,
+            grpc: self.grpc.unwrap_or(by_path),
+        };
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new(self.bounds)));
         let post = self.push.as_ref().map(|push| Arc::clone(push.post()));
         let shared = Shared {
             card: self.card,
             extended: self.extended,
             offers,
+            json_type: self.json_type,
+            made: http_date((self.clock)()),
             url: self.url,
             origin: self.origin,
             versions: self.versions,

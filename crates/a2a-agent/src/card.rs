@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode, header};
 use json::{Json, Object};
+use time::{OffsetDateTime, UtcOffset};
 
 use crate::listen::Body;
 use crate::request::document;
@@ -49,11 +50,71 @@ struct Scheme {
     format: Option<String>,
 }
 
-/// What the agent can do besides its skills.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the agent can do besides its skills, and how it can be spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offers {
     pub(crate) extended: bool,
     pub(crate) push: bool,
+    pub(crate) generations: Generations,
+    pub(crate) grpc: Grpc,
+}
+
+/// Which generations of A2A an agent speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generations {
+    /// 1.0 and 0.3, with a card that both can read.
+    #[default]
+    Both,
+    /// 1.0 alone. The card has no member that 1.0 does not know; calls of 0.3 are refused with `VersionNotSupported`.
+    V10,
+}
+
+/// How callers of gRPC reach an agent: gRPC has no place for a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grpc {
+    /// By the address alone. So it is unless said otherwise, for agents at the root of their address.
+    Alone,
+    /// By the address and this name in the `tenant` of every request, which clients copy from the card: for several agents at one
+    /// address ([`Agents`](crate::Agents)).
+    Tenant(String),
+    /// Not at all. So it is unless said otherwise, for agents below a path.
+    Off,
+}
+
+impl Grpc {
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        match self {
+            Self::Tenant(name) => Some(name),
+            Self::Alone | Self::Off => None,
+        }
+    }
+
+    /// What the card says of it.
+    fn interface(&self, url: &str) -> Option<Json> {
+        if *self == Self::Off {
+            return None;
+        }
+        let mut interface = Object::from([
+            ("url", Json::from(authority(url)?)),
+            ("protocolBinding", "GRPC".into()),
+            ("protocolVersion", "1.0".into()),
+        ]);
+        if let Some(tenant) = self.tenant() {
+            interface.insert("tenant", tenant);
+        }
+        Some(interface.into())
+    }
+}
+
+/// `host:port` of a URL, as clients of gRPC want it.
+fn authority(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split('/').next().filter(|host| !host.is_empty())?;
+    let port = host.rsplit_once(':').map(|(_, port)| port);
+    if port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Some(host.to_owned());
+    }
+    Some(format!("{host}:{}", if scheme == "https" { 443 } else { 80 }))
 }
 
 impl Skill {
@@ -164,11 +225,7 @@ impl Card {
         &self.name
     }
 
-    pub(crate) fn document(&self, url: &str, offers: Offers) -> Json {
-        let interface = |(binding, version): (&str, &str)| {
-            Json::from([("url", url), ("protocolBinding", binding), ("protocolVersion", version)])
-        };
-        let legacy = |binding: &&str| Json::from([("url", url), ("transport", *binding)]);
+    pub(crate) fn document(&self, url: &str, offers: &Offers) -> Json {
         let mut capabilities = Object::from([
             ("streaming", true),
             ("pushNotifications", offers.push),
@@ -181,33 +238,54 @@ impl Card {
             ("name", Json::from(self.name.as_str())),
             ("description", self.description.as_str().into()),
             ("version", self.version.as_str().into()),
-            ("supportedInterfaces", INTERFACES.map(interface).to_vec().into()),
-            ("url", url.into()),
-            ("preferredTransport", "JSONRPC".into()),
-            ("protocolVersion", "0.3.0".into()),
-            ("additionalInterfaces", LEGACY.iter().map(legacy).collect::<Vec<_>>().into()),
+            ("supportedInterfaces", interfaces(url, offers).into()),
             ("capabilities", capabilities.into()),
-            ("supportsAuthenticatedExtendedCard", offers.extended.into()),
             ("defaultInputModes", texts(&self.inputs)),
             ("defaultOutputModes", texts(&self.outputs)),
             ("skills", self.skills.iter().map(Skill::document).collect::<Vec<_>>().into()),
         ]);
+        if offers.generations == Generations::Both {
+            let legacy = |binding: &&str| Json::from([("url", url), ("transport", *binding)]);
+            card.insert("url", url);
+            card.insert("preferredTransport", "JSONRPC");
+            card.insert("protocolVersion", "0.3.0");
+            card.insert("additionalInterfaces", LEGACY.iter().map(legacy).collect::<Vec<_>>());
+            card.insert("supportsAuthenticatedExtendedCard", offers.extended);
+        }
         if !self.schemes.is_empty() {
-            let schemes: Object = self.schemes.iter().map(|scheme| (scheme.name.as_str(), scheme.document())).collect();
-            let flat = |scheme: &Scheme| Json::from([(scheme.name.as_str(), Json::from(Vec::new()))]);
-            let nested = |scheme: &Scheme| {
-                let list = Json::from([(scheme.name.as_str(), Json::from([("list", Json::from(Vec::new()))]))]);
-                Json::from([("schemes", list)])
-            };
-            card.insert("securitySchemes", schemes);
-            card.insert("securityRequirements", self.schemes.iter().map(nested).collect::<Vec<_>>());
-            card.insert("security", self.schemes.iter().map(flat).collect::<Vec<_>>());
+            self.add_security(offers.generations, &mut card);
         }
         card.into()
     }
+
+    fn add_security(&self, generations: Generations, card: &mut Object) {
+        let named = |scheme: &Scheme| (scheme.name.clone(), scheme.document(generations));
+        let flat = |scheme: &Scheme| Json::from([(scheme.name.as_str(), Json::from(Vec::new()))]);
+        let nested = |scheme: &Scheme| {
+            let list = Json::from([(scheme.name.as_str(), Json::from([("list", Json::from(Vec::new()))]))]);
+            Json::from([("schemes", list)])
+        };
+        card.insert("securitySchemes", self.schemes.iter().map(named).collect::<Object>());
+        card.insert("securityRequirements", self.schemes.iter().map(nested).collect::<Vec<_>>());
+        if generations == Generations::Both {
+            card.insert("security", self.schemes.iter().map(flat).collect::<Vec<_>>());
+        }
+    }
 }
 
-/// The interfaces in order of preference.
+/// In order of preference; gRPC last, because not everything between a caller and an agent lets HTTP/2 through.
+fn interfaces(url: &str, offers: &Offers) -> Vec<Json> {
+    let spoken = match offers.generations {
+        Generations::Both => &INTERFACES[..],
+        Generations::V10 => &INTERFACES[..2],
+    };
+    let interface = |(binding, version): &(&str, &str)| {
+        Json::from([("url", url), ("protocolBinding", *binding), ("protocolVersion", *version)])
+    };
+    spoken.iter().map(interface).chain(offers.grpc.interface(url)).collect()
+}
+
+/// Those at the agent's URL; of 1.0 first.
 const INTERFACES: [(&str, &str); 4] =
     [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("HTTP+JSON", "0.3")];
 
@@ -219,14 +297,17 @@ const V10_ONLY: [&str; 2] = ["supportedInterfaces", "securityRequirements"];
 
 impl Scheme {
     /// Flat members for v0.3, the oneof member for v1.0, both saying the same.
-    fn document(&self) -> Json {
+    fn document(&self, generations: Generations) -> Json {
         let mut bearer = Object::from([("scheme", "bearer")]);
         if let Some(format) = &self.format {
             bearer.insert("bearerFormat", format.as_str());
         }
-        let mut scheme = Object::from([("type", "http")]);
-        for (key, value) in bearer.iter() {
-            scheme.insert(key, value.clone());
+        let mut scheme = Object::new();
+        if generations == Generations::Both {
+            scheme.insert("type", "http");
+            for (key, value) in bearer.iter() {
+                scheme.insert(key, value.clone());
+            }
         }
         scheme.insert("httpAuthSecurityScheme", bearer);
         scheme.into()
@@ -244,7 +325,7 @@ pub(crate) enum Readers {
 impl Shared {
     /// The public card, as the sender of this request should see it; 304 if that is what it has.
     pub(crate) fn public_card(&self, head: &Parts, readers: Readers) -> Response<Body> {
-        let mut card = self.card.document(&self.url(head), self.offers);
+        let mut card = self.card.document(&self.url(head), &self.offers);
         if let (Readers::Legacy, Json::Object(card)) = (readers, &mut card) {
             card.retain(|key, _| !V10_ONLY.contains(&key));
         }
@@ -252,6 +333,9 @@ impl Shared {
         let tag = entity_tag(&json::write(&card));
         if let Ok(tag) = HeaderValue::from_str(&tag) {
             response.headers_mut().insert(header::ETAG, tag);
+        }
+        if let Ok(made) = HeaderValue::from_str(&self.made) {
+            response.headers_mut().insert(header::LAST_MODIFIED, made);
         }
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=60"));
         if !self.url.contains("://") {
@@ -269,6 +353,16 @@ impl Shared {
     }
 }
 
+/// A time as HTTP writes it (RFC 9110 §5.6.7).
+pub(crate) fn http_date(at: OffsetDateTime) -> String {
+    let at = at.to_offset(UtcOffset::UTC);
+    let (weekday, month) = (at.weekday().to_string(), at.month().to_string());
+    let short = |name: &str| name.get(..3).unwrap_or_default().to_owned();
+    let (hour, minute, second) = at.to_hms();
+    let (weekday, month) = (short(&weekday), short(&month));
+    format!("{weekday}, {:02} {month} {:04} {hour:02}:{minute:02}:{second:02} GMT", at.day(), at.year())
+}
+
 fn entity_tag(bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
@@ -277,4 +371,29 @@ fn entity_tag(bytes: &[u8]) -> String {
 
 fn texts(texts: &[String]) -> Json {
     texts.iter().map(|text| Json::from(text.as_str())).collect::<Vec<_>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authorities_always_have_a_port() {
+        for (url, expected) in [
+            ("http://127.0.0.1:9100/a2a/echo", Some("127.0.0.1:9100")),
+            ("https://agents.example/a", Some("agents.example:443")),
+            ("http://agents.example", Some("agents.example:80")),
+            ("https://[2001:db8::7]/a", Some("[2001:db8::7]:443")),
+            ("http://[::1]:9100", Some("[::1]:9100")),
+            ("/a2a/echo", None),
+        ] {
+            assert_eq!(authority(url).as_deref(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn dates_are_written_as_http_wants_them() {
+        let at = OffsetDateTime::from_unix_timestamp(784_111_777).unwrap();
+        assert_eq!(http_date(at), "Sun, 06 Nov 1994 08:49:37 GMT");
+    }
 }

@@ -1,6 +1,6 @@
 //! Build an A2A agent in Rust: describe it, say what it does with a message, and serve it.
 //!
-//! The kit speaks A2A 1.0 and 0.3 over JSON-RPC and HTTP+JSON at one URL; it keeps tasks, streams them, sends push
+//! The kit speaks A2A 1.0 and 0.3 over JSON-RPC and HTTP+JSON at one URL, and 1.0 over gRPC at its address; it keeps tasks, streams them, sends push
 //! notifications, and tells callers apart. A whole agent:
 //!
 //! ```no_run
@@ -28,6 +28,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `agent` | [`Agent`], the description |
+//! | `agents` | [`Agents`], several at one address |
 //! | `server` | [`Server`], the running agent; [`serve()`] |
 //! | `card` | [`Card`] and [`Skill`]: the document both generations read |
 //! | `caller` | [`Caller`]: who calls, and whose tasks it sees |
@@ -44,6 +45,7 @@
 //! author's code fails one task; a task of another caller is a missing one; what a blocking call answers is in the store.
 
 mod agent;
+mod agents;
 mod caller;
 mod card;
 mod list;
@@ -59,9 +61,10 @@ mod task;
 mod tasks;
 mod turn;
 
-pub use agent::{Agent, Audience, host};
+pub use agent::{Agent, Audience, JsonType, host};
+pub use agents::Agents;
 pub use caller::{Caller, bearer_token, unauthenticated};
-pub use card::{Card, Skill};
+pub use card::{Card, Generations, Grpc, Skill};
 pub use listen::{Body, DRAIN, Peer, listen};
 pub use part::Artifact;
 pub use push::Push;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::dialect::{Refusal, RequestFacts, TargetError, Voice, Wire, target};
-use a2a::{Answer, Call, Dialect, Envelope, Event, Fault, FaultKind, OperationKind, Target, Version, grpc};
+use a2a::{Answer, Binding, Call, Dialect, Envelope, Event, Fault, FaultKind, OperationKind, Target, Version, grpc};
 use bytes::Bytes;
 use futures_util::stream;
 use http::header::HeaderName;
@@ -21,9 +21,9 @@ use json::{Json, Limits, Object};
 use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, timeout_at};
 
-use crate::agent::Audience;
+use crate::agent::{Audience, JsonType};
 use crate::caller::{Caller, unauthenticated};
-use crate::card::Readers;
+use crate::card::{Generations, Readers};
 use crate::list::{ListQuery, history_length};
 use crate::listen::Body;
 use crate::server::{Server, Shared};
@@ -59,10 +59,9 @@ impl Server {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let (head, body) = request.into_parts();
-        let in_grpc = head.uri.path().strip_prefix(&*self.mount).and_then(|path| grpc::target(&head.method, path));
-        match in_grpc {
+        match self.grpc_target(&head) {
             Some(Ok(target)) => return self.told(&target, head, body).await,
-            Some(Err(_)) => return whole(grpc_voice().fault(&FaultKind::PathNotFound.into(), DOMAIN)),
+            Some(Err(_)) => return in_grpc(&FaultKind::PathNotFound.into()),
             None => {}
         }
         let Some(rest) = below(&self.mount, head.uri.path()) else { return not_here(TargetError::NotFound) };
@@ -71,9 +70,11 @@ impl Server {
         }
         let shared = &self.shared;
         match target(&head.method, &rest) {
-            Ok(Target::Card) if rest.last().is_some_and(|name| name == "agent.json") => {
-                shared.public_card(&head, Readers::Legacy)
-            }
+            Ok(Target::Card) if rest.last().is_some_and(|name| name == "agent.json") => match shared.offers.generations
+            {
+                Generations::Both => shared.public_card(&head, Readers::Legacy),
+                Generations::V10 => nowhere(),
+            },
             Ok(Target::Card) => shared.public_card(&head, Readers::Both),
             // A v0.3 client asks here for the extended card, or for whatever there is.
             Ok(Target::Http { .. }) if rest == ["v1", "card"] && shared.extended.is_none() => {
@@ -84,15 +85,30 @@ impl Server {
         }
     }
 
+    /// gRPC paths have no place for the agent's own, but a proxy that knows one agent may put it before them.
+    fn grpc_target(&self, head: &Parts) -> Option<Result<Target, TargetError>> {
+        let path = head.uri.path();
+        let at = |path: &str| grpc::target(&head.method, path);
+        let target = at(path).or_else(|| path.strip_prefix(&*self.mount).and_then(at));
+        target.filter(|_| self.speaks_grpc())
+    }
+
     async fn told<B>(&self, target: &Target, head: Parts, body: B) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        match self.shared.exchange(target, head, body).await {
+        let mut response = match self.shared.exchange(target, head, body).await {
             Ok(response) => response,
             Err((voice, fault)) => refused(&voice, &fault),
+        };
+        if self.shared.json_type == JsonType::Plain
+            && let Some(content_type) = response.headers_mut().get_mut(header::CONTENT_TYPE)
+            && content_type == "application/a2a+json"
+        {
+            *content_type = HeaderValue::from_static("application/json");
         }
+        response
     }
 }
 
@@ -114,6 +130,9 @@ impl Shared {
         let envelope = Envelope::open(target, &facts, self.versions, &body, &Limits::default())
             .map_err(|refusal| other_generation(*refusal, target, &facts))?;
         let (voice, kind) = (envelope.voice().clone(), envelope.kind());
+        if self.offers.generations == Generations::V10 && voice.dialect.version() == Version::V03 {
+            return Err(only_v10(voice));
+        }
         match self.perform(&Asker { head, caller }, envelope).await {
             Ok(Done::Answer(body)) => {
                 let mut response = whole(voice.answer(kind, Answer { body, origin: Version::V10 }));
@@ -168,7 +187,7 @@ impl Shared {
         if *audience == Audience::Proven && asker.caller.identity().is_none() {
             return Err(unauthenticated());
         }
-        Ok(card.document(&self.url(&asker.head), self.offers))
+        Ok(card.document(&self.url(&asker.head), &self.offers))
     }
 
     /// Creates, shows, lists or deletes a task's push configurations.
@@ -255,7 +274,7 @@ fn facts(head: &Parts) -> RequestFacts<'_> {
     }
 }
 
-async fn read<B>(body: B) -> Result<Bytes, Fault>
+pub(crate) async fn read<B>(body: B) -> Result<Bytes, Fault>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -315,6 +334,16 @@ fn other_generation(refusal: Refusal, target: &Target, facts: &RequestFacts<'_>)
     (voice, fault)
 }
 
+/// A call of 0.3 at an agent that speaks 1.0 alone: told in 1.0, where versions have a code.
+fn only_v10(mut voice: Voice) -> (Voice, Fault) {
+    (voice.dialect, voice.streaming) = match voice.dialect.binding() {
+        Binding::JsonRpc => (Dialect::J1, false),
+        Binding::PathRpc | Binding::HttpJson | Binding::Grpc => (Dialect::R1, false),
+    };
+    let text = "this agent speaks A2A 1.0 alone; send its methods and the header A2A-Version: 1.0";
+    (voice, Fault::new(FaultKind::VersionNotSupported, text).with("supportedVersions", "1.0"))
+}
+
 fn refused(voice: &Voice, fault: &Fault) -> Response<Body> {
     let mut response = whole(voice.fault(fault, DOMAIN));
     if fault.kind == FaultKind::Unauthenticated {
@@ -365,7 +394,12 @@ fn trailer_map(trailers: &[(&'static str, String)]) -> HeaderMap {
     trailers.iter().filter_map(|(name, text)| Some((HeaderName::from_static(name), value(text)?))).collect()
 }
 
-/// For a method that no service here has.
-fn grpc_voice() -> Voice {
-    Voice { dialect: Dialect::G1, ..Voice::unknown() }
+/// No agent is there.
+pub(crate) fn nowhere() -> Response<Body> {
+    not_here(TargetError::NotFound)
+}
+
+/// A refusal in gRPC.
+pub(crate) fn in_grpc(fault: &Fault) -> Response<Body> {
+    whole(Voice { dialect: Dialect::G1, ..Voice::unknown() }.fault(fault, DOMAIN))
 }

@@ -14,10 +14,10 @@ use tokio_util::task::TaskTracker;
 
 use a2a::dialect::VersionMode;
 
-use crate::agent::{Audience, Author, Origin};
+use crate::agent::{Audience, Author, JsonType, Origin};
+use crate::agents::Agents;
 use crate::caller::Callers;
-use crate::card::{Card, Offers};
-use crate::listen::listen;
+use crate::card::{Card, Grpc, Offers};
 use crate::push::Post;
 use crate::tasks::Tasks;
 
@@ -36,6 +36,9 @@ pub(crate) struct Shared {
     pub(crate) card: Card,
     pub(crate) extended: Option<(Card, Audience)>,
     pub(crate) offers: Offers,
+    pub(crate) json_type: JsonType,
+    /// Since when its card is what it is, as HTTP writes it.
+    pub(crate) made: String,
     /// A URL, or a path.
     pub(crate) url: String,
     pub(crate) origin: Origin,
@@ -62,15 +65,7 @@ impl Server {
 
     /// Answers on a listener of its own until `stop`, then drains.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
-        let server = self.clone();
-        let answer = move |request| {
-            let server = server.clone();
-            async move { server.answer(request).await }
-        };
-        tokio::join!(listen(listener, stop.clone(), answer), async {
-            stop.cancelled().await;
-            self.drain().await;
-        });
+        Agents::from(self).serve(listener, stop).await;
     }
 
     /// A router that answers below the agent's path, to be merged with others. Whoever serves it should
@@ -108,6 +103,15 @@ impl Server {
         }
     }
 
+    pub(crate) fn speaks_grpc(&self) -> bool {
+        self.shared.offers.grpc != Grpc::Off
+    }
+
+    /// The name of the agent among several at one address.
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        self.shared.offers.grpc.tenant()
+    }
+
     /// The path below which the agent answers.
     #[must_use]
     pub fn mount(&self) -> &str {
@@ -128,11 +132,12 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Serves an agent on this address until the process is told to stop (SIGTERM, Ctrl-C), then drains it.
+/// Serves an agent, or several ([`Agents`]), on this address until the process is told to stop (SIGTERM, Ctrl-C), then drains it.
 ///
 /// # Errors
 /// When the address cannot be bound, or signals cannot be waited for.
-pub async fn serve(server: Server, address: impl ToSocketAddrs) -> io::Result<()> {
+pub async fn serve(agents: impl Into<Agents>, address: impl ToSocketAddrs) -> io::Result<()> {
+    let agents = agents.into();
     let listener = TcpListener::bind(address).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let stop = CancellationToken::new();
@@ -144,6 +149,6 @@ pub async fn serve(server: Server, address: impl ToSocketAddrs) -> io::Result<()
         stop.cancel();
         Ok(())
     };
-    let ((), stopped) = tokio::join!(server.serve(listener, stop.clone()), stopping);
+    let ((), stopped) = tokio::join!(agents.serve(listener, stop.clone()), stopping);
     stopped
 }

@@ -261,6 +261,7 @@ impl Task {
         if matches!(piece, Piece::Last | Piece::Only) {
             update.insert("lastChunk", true);
         }
+        self.touch();
         self.tell(&[("artifactUpdate", update)].into());
     }
 

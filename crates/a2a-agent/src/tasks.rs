@@ -122,6 +122,17 @@ impl Tasks {
         self.settle(live, id);
     }
 
+    /// Adds a piece of an artifact. A store that outlives the agent has it soon; one that does not gets it with the next change,
+    /// or when somebody asks: until then, the task is found here.
+    pub(crate) fn add_piece(self: &Arc<Self>, id: &str, add: impl FnOnce(&mut Task)) {
+        let mut live = self.live();
+        let Some(task) = live.tasks.get_mut(id) else { return };
+        add(task);
+        if self.store.outlives_agent() {
+            self.settle(live, id);
+        }
+    }
+
     /// Looks at or changes a task, living or not.
     ///
     /// # Errors
@@ -268,7 +279,7 @@ impl Tasks {
     ///
     /// # Errors
     /// When the store cannot be used.
-    pub(crate) async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Json, Fault> {
+    pub(crate) async fn list(self: &Arc<Self>, caller: &Caller, query: &ListQuery) -> Result<Json, Fault> {
         let unsaved: Vec<(String, i64)> = {
             let live = self.live();
             let due = live.tasks.values().filter(|task| task.owner == caller.scope() && task.saving.is_due());
@@ -307,7 +318,7 @@ impl Tasks {
     ///
     /// # Errors
     /// When the store cannot be used.
-    pub(crate) async fn stored(&self, id: &str) -> Result<(), Fault> {
+    pub(crate) async fn stored(self: &Arc<Self>, id: &str) -> Result<(), Fault> {
         let Some(version) = self.live().tasks.get(id).map(|task| task.saving.version) else { return Ok(()) };
         self.kept(id, version).await
     }
@@ -322,7 +333,8 @@ impl Tasks {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn kept(&self, id: &str, version: i64) -> Result<(), Fault> {
+    async fn kept(self: &Arc<Self>, id: &str, version: i64) -> Result<(), Fault> {
+        self.settle(self.live(), id);
         loop {
             let told = self.saved.notified();
             match self.live().tasks.get(id).map(|task| task.saving) {

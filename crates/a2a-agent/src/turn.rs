@@ -173,7 +173,7 @@ impl TaskHandle {
     }
 
     fn make(&self, id: &str, artifact: Artifact, piece: Piece) {
-        self.tasks.change(&self.id, |task, _| task.make(id, artifact, piece));
+        self.tasks.add_piece(&self.id, |task| task.make(id, artifact, piece));
     }
 }
 

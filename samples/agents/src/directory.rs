@@ -59,6 +59,7 @@ pub(crate) fn document(origin: &str) -> Response<Body> {
                 ("legacyCardUrl", format!("{url}/.well-known/agent.json").into()),
                 ("jsonRpcUrl", url.as_str().into()),
                 ("restUrl", format!("{url}/v1").into()),
+                ("grpcTenant", entry.id().into()),
             ])
         })
         .collect();

@@ -10,6 +10,7 @@
 //! | [`sink`] | webhooks that show what they were sent |
 //! | `session`, `origin` | whose tasks a request sees; what its sender calls this place |
 //! | `settings`, `site`, `running` | how they run: [`Settings`], who answers which path, [`start`] |
+//! | [`tck`] | the agent for the official compatibility kit, a program of its own |
 //! | [`hostile`] | agents that misbehave on purpose, and the scripted one that records raw requests |
 
 pub mod approval;
@@ -29,6 +30,7 @@ mod session;
 mod settings;
 pub mod sink;
 mod site;
+pub mod tck;
 pub mod travel;
 pub mod weather;
 

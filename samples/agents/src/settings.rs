@@ -8,7 +8,7 @@ use std::time::Duration;
 use a2a::dialect::VersionMode;
 use a2a_agent::push::{Local, Push, PushError, PushSettings, Reach};
 use a2a_agent::store::{OpenError, SqlStore};
-use a2a_agent::{Agent, Bounds, Card};
+use a2a_agent::{Agent, Bounds, Card, Grpc};
 use egress::{AllowEntry, Plaintext, Rules};
 
 use crate::origin::Forwarding;
@@ -130,7 +130,7 @@ impl Ground {
         self
     }
 
-    /// An agent with this card below `/a2a/{name}`, like all others.
+    /// An agent with this card below `/a2a/{name}`, like all others; callers of gRPC name it as `tenant`.
     pub(crate) fn agent(&self, card: Card, path: &str) -> Agent {
         let forwarding = self.forwarding;
         let agent = match &self.public_url {
@@ -143,6 +143,7 @@ impl Ground {
             None => agent,
         };
         agent
+            .grpc(Grpc::Tenant(path.rsplit('/').next().unwrap_or_default().to_owned()))
             .versions(VersionMode::Strict)
             .patience(PATIENCE)
             .stream_limit(STREAM_LIMIT)

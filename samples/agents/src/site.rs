@@ -1,10 +1,14 @@
 //! Who answers which path: the agents below `/a2a`, one of them at `/`, the identity provider and the sinks beside them.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a_agent::store::SqlStore;
-use a2a_agent::{Body, Server};
+use a2a_agent::store::{PushKey, SqlStore};
+use a2a_agent::{Agents, Body, Server};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
@@ -20,8 +24,8 @@ use crate::{approval, directory, echo, flaky, origin, reject, reply, secure, tra
 /// Everything that answers at one address. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
-    /// By their paths; `/a2a/echo` before `/a2a`, which leads to it as well.
-    agents: Arc<[Server]>,
+    /// By their paths, or their names in gRPC, where echo is the one that needs none.
+    agents: Agents,
     /// The default agent as it answers at `/`.
     at_root: Server,
     hello: Hello,
@@ -41,15 +45,16 @@ impl Site {
         if let Some(data) = &settings.data {
             std::fs::create_dir_all(data)?;
             let url = format!("sqlite://{}/tasks.db", data.display());
+            let key = push_key(data)?;
             for path in PATHS {
-                let store = SqlStore::open(&url, path, KEPT).await?;
+                let store = SqlStore::open(&url, path, KEPT).await?.sealed_with(key.clone());
                 store.fail_unfinished("the agent was restarted").await?;
                 stores.push(Arc::new(store));
             }
         }
         let ground = ground.with_stores(stores);
         let echo = echo::server(&ground);
-        let agents = vec![
+        let agents = [
             echo.clone(),
             weather::server(&ground),
             travel::server(&ground),
@@ -61,7 +66,7 @@ impl Site {
         ];
         let mount = if settings.root == Root::Hello { "" } else { HELLO };
         Ok(Self {
-            agents: agents.into(),
+            agents: agents.into_iter().collect(),
             at_root: echo.also_at(""),
             hello: Hello::new(base, mount),
             provider,
@@ -78,12 +83,8 @@ impl Site {
         if path == "/a2a" && request.method() == Method::GET {
             return directory::document(&self.origin(&request.into_parts().0));
         }
-        if let Some(agent) = self.agents.iter().find(|agent| is_below(path, agent.mount())) {
-            return agent.answer(request).await;
-        }
-        // gRPC has no place for a path: whoever calls this address by it means the default agent.
-        if path.starts_with(GRPC) {
-            return self.at_root.answer(request).await;
+        if self.agents.has(path) {
+            return self.agents.answer(request).await;
         }
         if path == TOKEN_PATH {
             return self.beside(request, |head, body| self.provider.token(head, &body, &self.origin(head))).await;
@@ -102,8 +103,7 @@ impl Site {
 
     /// Lets everything that goes on end.
     pub(crate) async fn drain(&self) {
-        let drains = self.agents.iter().map(Server::drain);
-        futures_util::future::join_all(drains).await;
+        self.agents.drain().await;
     }
 
     fn origin(&self, head: &Parts) -> String {
@@ -124,9 +124,6 @@ impl Site {
     }
 }
 
-/// What the paths of gRPC begin with.
-const GRPC: &str = "/lf.a2a.v1.A2AService/";
-
 /// Where `hello-world-a2a` is when it is not at `/`.
 pub(crate) const HELLO: &str = "/hello";
 
@@ -137,6 +134,17 @@ pub const NAMES: [&str; 7] = ["echo", "weather", "travel-planner", "approval", "
 pub(crate) const PATHS: [&str; 7] =
     [echo::PATH, weather::PATH, travel::PATH, approval::PATH, flaky::PATH, secure::PATH, reject::PATH];
 
-fn is_below(path: &str, mount: &str) -> bool {
-    path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// The key that seals webhook credentials, in a file beside the database that only its owner can read; made when it is missing.
+fn push_key(data: &Path) -> Result<PushKey, StartError> {
+    let file = data.join("push.key");
+    if !file.exists() {
+        let mut bytes = [0_u8; 32];
+        aws_lc_rs::rand::fill(&mut bytes).map_err(|_| std::io::Error::other("no randomness"))?;
+        let mut made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
+        made.write_all(&bytes)?;
+    }
+    let bytes: [u8; 32] = std::fs::read(&file)?
+        .try_into()
+        .map_err(|_| std::io::Error::other(format!("{} does not have 32 bytes", file.display())))?;
+    Ok(PushKey::new(&bytes)?)
 }

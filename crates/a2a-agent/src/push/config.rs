@@ -36,7 +36,7 @@ impl Config {
         let authentication = params.get("authentication").and_then(Json::as_object);
         let part = |key: &str| authentication.and_then(|authentication| text(authentication, key));
         let config = Self {
-            id: text(params, "id").unwrap_or_else(|| Ulid::generate().to_string()),
+            id: text(params, "id").unwrap_or_else(|| unnamed(version)),
             url,
             token: text(params, "token"),
             scheme: part("scheme"),
@@ -133,6 +133,14 @@ impl Config {
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// In 0.3 the name is optional wherever there is one, so all that is not named is the same configuration, which a second one replaces.
+fn unnamed(version: Version) -> String {
+    match version {
+        Version::V10 => Ulid::generate().to_string(),
+        Version::V03 => "default".to_owned(),
     }
 }
 

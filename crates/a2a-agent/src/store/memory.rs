@@ -89,6 +89,10 @@ impl MemoryStore {
 }
 
 impl TaskStore for MemoryStore {
+    fn outlives_agent(&self) -> bool {
+        false
+    }
+
     fn make_room<'a>(&'a self, owner: &'a str, now: i64) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(self.room(owner, now)).boxed()
     }

@@ -1,14 +1,17 @@
 //! Where tasks rest: the trait, what is kept of a task, and the two stores that come with the kit.
 //!
-//! Tasks that are being worked on or watched live in the agent; every change of their state is saved here, and this is
+//! Tasks that are being worked on or watched live in the agent; every change of them is saved here, and this is
 //! where tasks are found again. A store sees whole records and never another caller's: the owner is in every question.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `memory` | [`MemoryStore`]: bounded, forgets what has been idle |
+//! | `seal` | `PushKey`: what a database may keep of webhook credentials |
 //! | `sql` | `SqlStore`: SQLite or PostgreSQL, behind the feature `sql` |
 
 mod memory;
+#[cfg(feature = "sql")]
+mod seal;
 #[cfg(feature = "sql")]
 mod sql;
 
@@ -20,10 +23,18 @@ use json::Json;
 
 pub use memory::{Bounds, MemoryStore};
 #[cfg(feature = "sql")]
+pub use seal::PushKey;
+#[cfg(feature = "sql")]
 pub use sql::{OpenError, SqlStore};
 
 /// A place for tasks. Implementations must keep owners apart.
 pub trait TaskStore: fmt::Debug + Send + Sync {
+    /// Whether tasks are still here when the process is gone. If so, every piece of an artifact is saved when it is told, else
+    /// with the next change of state: until then, the agent has it anyway.
+    fn outlives_agent(&self) -> bool {
+        true
+    }
+
     /// Makes room for one more task of this owner, at this time (microseconds), by forgetting what may be forgotten.
     ///
     /// # Errors
@@ -66,7 +77,8 @@ pub struct TaskRecord {
     pub version: i64,
     /// The whole task in v1.0 shape.
     pub document: Json,
-    /// Its push configurations, with their credentials; an array.
+    /// Its push configurations, an array. With their tokens and credentials: a store that writes them down must seal them, or leave
+    /// out what has any.
     pub push: Json,
 }
 

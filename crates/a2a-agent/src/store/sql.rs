@@ -1,8 +1,8 @@
 //! Tasks in SQLite or PostgreSQL. Several agents can share a database: each has a name, which is in every statement.
 //!
-//! Takes records and questions; gives records. Every statement runs on both databases. Credentials of push configurations lie in
-//! the `push` column as they are: whoever reads the database can use them. Errors never carry a driver's text, which may hold
-//! data.
+//! Takes records and questions; gives records. Every statement runs on both databases. Push configurations are sealed with the
+//! key of [`SqlStore::sealed_with`]; without one, those with a token or credentials are never written. Errors never carry a
+//! driver's text, which may hold data.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions};
 use sqlx::{ConnectOptions, Decode, Row, Type};
 
+use super::seal::{self, PushKey};
 use super::{StoreError, TaskPage, TaskQuery, TaskRecord, TaskStore};
 
 /// A database that keeps tasks.
@@ -23,6 +24,7 @@ pub struct SqlStore {
     db: Db,
     agent: String,
     keep: Duration,
+    key: Option<PushKey>,
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +75,8 @@ const COUNT: &str = "SELECT COUNT(*) FROM a2a_tasks
     WHERE agent = $1 AND owner = $2 AND ($3 = '' OR context = $3) AND ($4 = '' OR state = $4) AND updated >= $5";
 const FORGET: &str = "DELETE FROM a2a_tasks WHERE agent = $1 AND updated < $2
     AND state NOT IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING')";
+const FORGET_CLEAR: &str = "UPDATE a2a_tasks SET push = '[]' WHERE agent = $1 AND push LIKE '[%'
+    AND (push LIKE '%\"token\":%' OR push LIKE '%\"credentials\":%')";
 const UNFINISHED: &str = "SELECT id, owner, context, state, updated, version, document, push FROM a2a_tasks
     WHERE agent = $1 AND state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING')";
 
@@ -123,7 +127,17 @@ impl SqlStore {
             return Err(OpenError::UnknownAddress);
         };
         db.furnish().await.map_err(OpenError::Database)?;
-        Ok(Self { db, agent: agent.to_owned(), keep })
+        // Earlier versions wrote them down in clear.
+        on!(&db, pool => sqlx::query(FORGET_CLEAR).bind(agent).execute(pool).await.map(drop))
+            .map_err(OpenError::Database)?;
+        Ok(Self { db, agent: agent.to_owned(), keep, key: None })
+    }
+
+    /// Seals push configurations with this key, so that they are still there when the agent is started again.
+    #[must_use]
+    pub fn sealed_with(mut self, key: PushKey) -> Self {
+        self.key = Some(key);
+        self
     }
 
     /// Fails the tasks that were being worked on when the agent ended: nobody works on them any more. To be called before the
@@ -134,7 +148,7 @@ impl SqlStore {
     pub async fn fail_unfinished(&self, text: &str) -> Result<usize, StoreError> {
         let left: Vec<TaskRecord> = on!(&self.db, pool => {
             let rows = sqlx::query(UNFINISHED).bind(&self.agent).fetch_all(pool).await.map_err(unavailable)?;
-            rows.iter().map(record).collect::<Result<_, _>>()?
+            rows.iter().map(|row| self.record(row)).collect::<Result<_, _>>()?
         });
         let count = left.len();
         for mut record in left {
@@ -154,7 +168,8 @@ impl SqlStore {
 
     async fn put(&self, record: TaskRecord) -> Result<(), StoreError> {
         let TaskRecord { id, owner, context, state, updated, version, document, push } = record;
-        let (document, push) = (text(&document), text(&push));
+        let push = seal::for_database(push, self.key.as_ref(), &self.row(&id));
+        let document = text(&document);
         on!(&self.db, pool => {
             let saving = sqlx::query(SAVE).bind(&self.agent).bind(id).bind(owner).bind(context).bind(state.name());
             saving.bind(updated).bind(version).bind(document).bind(push).execute(pool).await.map(drop)
@@ -165,7 +180,7 @@ impl SqlStore {
     async fn get(&self, owner: &str, id: &str) -> Result<Option<TaskRecord>, StoreError> {
         on!(&self.db, pool => {
             let row = sqlx::query(LOAD).bind(&self.agent).bind(owner).bind(id).fetch_optional(pool).await;
-            row.map_err(unavailable)?.as_ref().map(record).transpose()
+            row.map_err(unavailable)?.as_ref().map(|row| self.record(row)).transpose()
         })
     }
 
@@ -181,7 +196,7 @@ impl SqlStore {
             let rows = page.bind(updated).bind(id).bind(size).fetch_all(pool).await.map_err(unavailable)?;
             let count = sqlx::query(COUNT).bind(&self.agent).bind(owner).bind(context).bind(state).bind(since);
             let total = count.fetch_one(pool).await.and_then(|row| row.try_get(0)).map_err(unavailable)?;
-            (rows.iter().map(record).collect::<Result<_, _>>()?, total)
+            (rows.iter().map(|row| self.record(row)).collect::<Result<_, _>>()?, total)
         });
         let more = records.len() > query.size;
         records.truncate(query.size);
@@ -193,6 +208,35 @@ impl SqlStore {
         let before = now.saturating_sub(keep);
         on!(&self.db, pool => sqlx::query(FORGET).bind(&self.agent).bind(before).execute(pool).await.map(drop))
             .map_err(unavailable)
+    }
+
+    /// What sealed texts are bound to.
+    fn row(&self, id: &str) -> String {
+        format!("{} {id}", self.agent)
+    }
+
+    fn record<R>(&self, row: &R) -> Result<TaskRecord, StoreError>
+    where
+        R: Row,
+        for<'r> String: Decode<'r, R::Database> + Type<R::Database>,
+        for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
+        for<'r> &'r str: sqlx::ColumnIndex<R>,
+    {
+        let word = |column: &str| row.try_get::<String, _>(column).map_err(unavailable);
+        let number = |column: &str| row.try_get::<i64, _>(column).map_err(unavailable);
+        // Our own writing: deeper and larger than what a caller may send.
+        let limits = Limits { depth: 256, nodes: usize::MAX, ..Limits::default() };
+        let id = word("id")?;
+        Ok(TaskRecord {
+            owner: word("owner")?,
+            context: word("context")?,
+            state: TaskState::from_name(&word("state")?).ok_or(StoreError::Unavailable)?,
+            updated: number("updated")?,
+            version: number("version")?,
+            document: json::read(word("document")?.as_bytes(), &limits).map_err(|_| StoreError::Unavailable)?,
+            push: seal::of_database(&word("push")?, self.key.as_ref(), &self.row(&id)),
+            id,
+        })
     }
 }
 
@@ -212,32 +256,6 @@ impl TaskStore for SqlStore {
     fn page<'a>(&'a self, owner: &'a str, query: &'a TaskQuery) -> BoxFuture<'a, Result<TaskPage, StoreError>> {
         self.list(owner, query).boxed()
     }
-}
-
-fn record<R>(row: &R) -> Result<TaskRecord, StoreError>
-where
-    R: Row,
-    for<'r> String: Decode<'r, R::Database> + Type<R::Database>,
-    for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
-    for<'r> &'r str: sqlx::ColumnIndex<R>,
-{
-    let word = |column: &str| row.try_get::<String, _>(column).map_err(unavailable);
-    let number = |column: &str| row.try_get::<i64, _>(column).map_err(unavailable);
-    let tree = |column: &str| {
-        // Our own writing: deeper and larger than what a caller may send.
-        let limits = Limits { depth: 256, nodes: usize::MAX, ..Limits::default() };
-        json::read(word(column)?.as_bytes(), &limits).map_err(|_| StoreError::Unavailable)
-    };
-    Ok(TaskRecord {
-        id: word("id")?,
-        owner: word("owner")?,
-        context: word("context")?,
-        state: TaskState::from_name(&word("state")?).ok_or(StoreError::Unavailable)?,
-        updated: number("updated")?,
-        version: number("version")?,
-        document: tree("document")?,
-        push: tree("push")?,
-    })
 }
 
 fn text(tree: &Json) -> String {

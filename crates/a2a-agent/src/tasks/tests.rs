@@ -40,7 +40,7 @@ fn finish(tasks: &Arc<Tasks>, id: &str) {
     });
 }
 
-async fn list(tasks: &Tasks, params: impl Into<Object>) -> Json {
+async fn list(tasks: &Arc<Tasks>, params: impl Into<Object>) -> Json {
     let call = Call { kind: OperationKind::ListTasks, params: params.into(), origin: Version::V10 };
     tasks.list(&caller(), &ListQuery::of(&call).unwrap()).await.unwrap()
 }

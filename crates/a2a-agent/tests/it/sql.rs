@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::TaskState;
-use a2a_agent::store::{Place, SqlStore, TaskQuery, TaskRecord};
-use a2a_agent::{Outcome, Server, TaskStore, Turn};
+use a2a_agent::push::PushSettings;
+use a2a_agent::store::{MemoryStore, Place, PushKey, SqlStore, TaskQuery, TaskRecord};
+use a2a_agent::{Bounds, Outcome, Push, Server, TaskStore, Turn, part};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use json::Json;
 use sqlx::Connection as _;
 
-use crate::{agent, hi, request, state, whole};
+use crate::{agent, hi, next, request, state, whole};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -151,5 +152,122 @@ async fn what_was_at_work_when_the_agent_ended_is_failed() {
         let task = get(&restarted, &format!("/tasks/{}", state(&sent, "/task/id"))).await;
         assert_eq!(state(&task, "/status/state"), "TASK_STATE_FAILED");
         assert_eq!(state(&task, "/status/message/parts/0/text"), "the agent was restarted");
+    }
+}
+
+/// A store in a file, sealed or not, and the file's bytes with what SQLite has beside it.
+async fn in_file(folder: &std::path::Path, key: Option<&PushKey>) -> SqlStore {
+    let store = SqlStore::open(&format!("sqlite://{}/tasks.db", folder.display()), "a", DAY).await.unwrap();
+    match key {
+        Some(key) => store.sealed_with(key.clone()),
+        None => store,
+    }
+}
+
+fn bytes_of(folder: &std::path::Path) -> Vec<u8> {
+    let files = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
+    files.flatten().collect()
+}
+
+fn has(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[tokio::test]
+async fn the_database_does_not_hold_webhook_credentials() {
+    let key = PushKey::new(&[7; 32]).unwrap();
+    for key in [Some(&key), None] {
+        let folder = tempfile::tempdir().unwrap();
+        let push = || Push::new(PushSettings::default()).unwrap();
+        let work = |_: Turn| async { Outcome::InputRequired("and?".to_owned()) };
+        let store = in_file(folder.path(), key).await;
+        let server = agent().store(Arc::new(store)).push(push()).on_message(work).into_server();
+        let id = state(&send(&server, "").await, "/task/id");
+        let path = format!("/tasks/{id}/pushNotificationConfigs");
+        let configs = [
+            r#"{"id":"c","url":"https://hooks.example/c","authentication":{"scheme":"Bearer","credentials":"cred-canary"}}"#,
+            r#"{"id":"t","url":"https://hooks.example/t","token":"token-canary"}"#,
+            r#"{"id":"o","url":"https://hooks.example/o"}"#,
+        ];
+        for config in configs {
+            let made = whole(server.answer(request(&path, config)).await).await;
+            assert!(!String::from_utf8(json::write(&made)).unwrap().contains("cred-canary"), "{made:?}");
+        }
+        let bytes = bytes_of(folder.path());
+        assert!(has(&bytes, &id), "the task is there");
+        assert!(!has(&bytes, "cred-canary") && !has(&bytes, "token-canary"));
+        drop(server);
+        // What is there after a restart: everything with the key, what has no secret without one.
+        let store = in_file(folder.path(), key).await;
+        let kept = store.load("", &id).await.unwrap().unwrap().push;
+        let kept = String::from_utf8(json::write(&kept)).unwrap();
+        assert_eq!((kept.contains("cred-canary"), kept.contains("token-canary")), (key.is_some(), key.is_some()));
+        assert!(kept.contains("https://hooks.example/o"), "{kept}");
+        let server = agent().store(Arc::new(store)).push(push()).on_message(work).into_server();
+        let listed = get(&server, &path).await;
+        assert_eq!(listed.get("configs").unwrap().as_array().unwrap().len(), if key.is_some() { 3 } else { 1 });
+        assert!(!String::from_utf8(json::write(&listed)).unwrap().contains("cred-canary"), "{listed:?}");
+    }
+}
+
+#[tokio::test]
+async fn credentials_that_an_earlier_version_wrote_down_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = in_file(folder.path(), None).await;
+    store.save(record("t", "o", TaskState::InputRequired, 1)).await.unwrap();
+    let url = format!("sqlite://{}/tasks.db", folder.path().display());
+    let mut earlier = sqlx::sqlite::SqliteConnection::connect(&url).await.unwrap();
+    let clear = r#"[{"id":"c","url":"https://hooks.example/","credentials":"cred-canary"}]"#;
+    let update = sqlx::query("UPDATE a2a_tasks SET push = $1").bind(clear).execute(&mut earlier).await.unwrap();
+    assert_eq!(update.rows_affected(), 1);
+    assert!(store.load("o", "t").await.unwrap().unwrap().push.pointer("/0/credentials").is_some());
+    let opened = in_file(folder.path(), None).await;
+    assert_eq!(opened.load("o", "t").await.unwrap().unwrap().push, Vec::new().into());
+}
+
+#[tokio::test]
+async fn each_piece_of_an_artifact_is_kept_when_it_is_told() {
+    let mut kept: Vec<(Arc<dyn TaskStore>, Option<SqlStore>)> =
+        vec![(Arc::new(MemoryStore::new(Bounds::default())), None)];
+    kept.extend(
+        stores("pieces").await.into_iter().map(|store| (Arc::new(store.clone()) as Arc<dyn TaskStore>, Some(store))),
+    );
+    for (store, database) in kept {
+        let (step, steps) = tokio::sync::mpsc::channel::<()>(1);
+        let steps = Arc::new(tokio::sync::Mutex::new(steps));
+        let work = move |turn: Turn| {
+            let steps = Arc::clone(&steps);
+            async move {
+                let mut artifact = turn.start().open_artifact("story");
+                while steps.lock().await.recv().await.is_some() {
+                    artifact.push([part::text("piece")]);
+                }
+                artifact.close([part::text("end")]);
+                Outcome::Completed(Vec::new())
+            }
+        };
+        let server = agent().store(store).on_message(work).into_server();
+        let mut stream = server.answer(request("/message:stream", &hi(""))).await.into_body();
+        let id = state(&next(&mut stream).await.unwrap(), "/task/id");
+        next(&mut stream).await.unwrap();
+        for told in 1..=3 {
+            step.send(()).await.unwrap();
+            let piece = next(&mut stream).await.unwrap();
+            assert_eq!(state(&piece, "/artifactUpdate/artifact/parts/0/text"), "piece");
+            let parts =
+                |task: &Json| task.pointer("/artifacts/0/parts").and_then(Json::as_array).map_or(0, <[Json]>::len);
+            assert_eq!(parts(&get(&server, &format!("/tasks/{id}")).await), told);
+            let mut follower = server.answer(request(&format!("/tasks/{id}:subscribe"), "")).await.into_body();
+            assert_eq!(parts(next(&mut follower).await.unwrap().get("task").unwrap()), told);
+            let listed = get(&server, "/tasks?includeArtifacts=true").await;
+            assert_eq!(parts(listed.pointer("/tasks/0").unwrap()), told);
+            // Another process on the same database sees it as well: the list above has waited for the save.
+            if let Some(database) = &database {
+                let other = agent().store(Arc::new(database.clone())).into_server();
+                assert_eq!(parts(&get(&other, &format!("/tasks/{id}")).await), told);
+            }
+        }
+        drop(step);
+        while next(&mut stream).await.is_some() {}
     }
 }
