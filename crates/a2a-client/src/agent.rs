@@ -1,118 +1,85 @@
-//! Calls to one agent over the interface that was chosen.
+//! An agent that can be called: canonical calls over the best of its interfaces.
 //!
-//! Takes canonical calls, gives answers and event streams. A call is sent once; only `:subscribe`, which has no effect, is
-//! repeated with the other verb where the agent refuses the first.
+//! Takes canonical calls, gives answers and event streams. A call is sent once: another interface stands in only where
+//! no byte of the call can have left, and only `:subscribe`, which has no effect, is repeated with the other verb where
+//! the agent refuses the first.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use a2a::dialect::{BadAnswer, Minted, Outgoing, Received, SubscribeVerb, decode_answer, encode_call};
-use a2a::{Answer, Call, Fault, OperationKind};
-use bytes::{Bytes, BytesMut};
-use egress::{Client, EgressError};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use json::Limits;
+use a2a::dialect::{Minted, Outgoing, SubscribeVerb, encode_call};
+use a2a::{Answer, Call, Dialect, OperationKind};
+use http::StatusCode;
+use url::Url;
 
-use crate::credential::Unsendable;
-use crate::{Chosen, Credential, Events};
+use crate::error::CallError;
+use crate::exchange::{Wire, content_type};
+use crate::raw_events::RawEvents;
+use crate::{Card, Chosen, Events, Proof, Resume};
 
-/// How much and how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallLimits {
-    /// Most bytes of an answer that is no stream.
-    pub answer: usize,
-    /// From the call to the last byte of such an answer, and to the head of a stream.
-    pub total: Duration,
-    /// The longest silence of a stream.
-    pub idle: Duration,
-    /// One event and one line of a stream.
-    pub events: a2a::sse::Limits,
-    /// One document.
-    pub json: Limits,
-}
+/// An agent that can be called. Cheap to clone; clones share connections.
+///
+/// Made by [`connect`](crate::connect) or [`Options::connect`](crate::Options::connect).
+#[derive(Clone, Debug)]
+pub struct Agent(Arc<Inner>);
 
-impl Default for CallLimits {
-    fn default() -> Self {
-        Self {
-            answer: 16 * 1024 * 1024,
-            total: Duration::from_secs(300),
-            idle: Duration::from_secs(300),
-            events: a2a::sse::Limits::default(),
-            json: Limits::default(),
-        }
-    }
-}
-
-/// Why a call has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// The agent says no.
-    #[error("the agent answered: {}", .0.message)]
-    Agent(Fault),
-    /// What came back is no A2A.
-    #[error("the agent's answer is no A2A answer")]
-    BadAnswer(#[from] BadAnswer),
-    /// The answer broke off.
-    #[error("the answer broke off")]
-    Cut(#[source] hyper::Error),
-    /// The answer is compressed although that was not asked for.
-    #[error("the answer has a content encoding")]
-    Encoded,
-    /// There is no randomness for an id.
-    #[error("no random id could be made")]
-    NoRandomness,
-    /// The agent was not reached.
-    #[error("the agent was not reached")]
-    NotReached(#[from] EgressError),
-    /// The interface's address or the call's ids make no URL.
-    #[error("the call's address is malformed")]
-    BadAddress,
-    /// Another call in the dialect's words.
-    #[error("the agent's dialect cannot say this call: {}", .0.message)]
-    Unsayable(Fault),
-    /// The credential cannot be sent.
-    #[error(transparent)]
-    Credential(#[from] Unsendable),
-    /// The stream is broken.
-    #[error("the stream is broken")]
-    Stream(#[from] a2a::sse::SseError),
-    /// The answer or the next event took too long.
-    #[error("nothing came for {0:?}")]
-    TimedOut(Duration),
-    /// The answer is too large.
-    #[error("the answer is larger than {0} bytes")]
-    TooLarge(usize),
-    /// An operation that streams was asked for as one that does not, or the other way round.
-    #[error("{} {}", .0.name(), if .0.is_streaming() { "is answered by a stream" } else { "is not answered by a stream" })]
-    WrongKind(OperationKind),
-}
-
-/// An agent that can be called.
 #[derive(Debug)]
-pub struct Agent {
-    connections: Client,
-    chosen: Chosen,
-    credential: Credential,
-    limits: CallLimits,
-    calls: AtomicU64,
+pub(crate) struct Inner {
+    pub(crate) wire: Wire,
+    /// All of them, the best first.
+    pub(crate) interfaces: Vec<Chosen>,
+    pub(crate) best: Chosen,
+    pub(crate) card: Card,
+    pub(crate) card_url: Url,
+    pub(crate) proof: Option<Proof>,
+    pub(crate) resume: Option<Resume>,
+    /// Which interface answered last.
+    pub(crate) current: AtomicUsize,
+    pub(crate) calls: AtomicU64,
 }
 
 impl Agent {
-    /// The agent at `chosen`. The credential goes with every call: give one only for the origin it belongs to.
-    #[must_use]
-    pub const fn new(connections: Client, chosen: Chosen, credential: Credential, limits: CallLimits) -> Self {
-        Self { connections, chosen, credential, limits, calls: AtomicU64::new(1) }
+    pub(crate) fn new(inner: Inner) -> Self {
+        Self(Arc::new(inner))
     }
 
-    /// The interface that is called.
+    /// The agent's card; when signatures were required, the part of it that they cover.
     #[must_use]
-    pub const fn chosen(&self) -> &Chosen {
-        &self.chosen
+    pub fn card(&self) -> &Card {
+        &self.0.card
     }
 
-    /// Makes a call that is answered at once.
+    /// Where the card was found.
+    #[must_use]
+    pub fn card_url(&self) -> &Url {
+        &self.0.card_url
+    }
+
+    /// What the card's signatures are worth; `None` if nobody asked.
+    #[must_use]
+    pub fn proof(&self) -> Option<&Proof> {
+        self.0.proof.as_ref()
+    }
+
+    /// The interface that is called, as long as it can be reached.
+    #[must_use]
+    pub fn interface(&self) -> &Chosen {
+        let Inner { interfaces, best, current, .. } = &*self.0;
+        interfaces.get(current.load(Ordering::Relaxed)).unwrap_or(best)
+    }
+
+    /// All interfaces that may be called, the best first.
+    #[must_use]
+    pub fn interfaces(&self) -> &[Chosen] {
+        &self.0.interfaces
+    }
+
+    pub(crate) fn resume(&self) -> Option<&Resume> {
+        self.0.resume.as_ref()
+    }
+
+    /// Makes a canonical call that is answered at once. The typed operations are easier; this is for parameters that
+    /// they have no words for.
     ///
     /// # Errors
     /// [`CallError`].
@@ -120,150 +87,128 @@ impl Agent {
         if call.kind.is_streaming() {
             return Err(CallError::WrongKind(call.kind));
         }
-        let sent = self.sent(call)?;
-        let work = async {
-            let response = self.exchange(&sent.request(SubscribeVerb::Post)?).await?;
-            self.read_answer(call.kind, &sent.rpc_id, response).await
-        };
-        match tokio::time::timeout(self.limits.total, work).await {
-            Ok(answer) => answer?.map_err(CallError::Agent),
-            Err(_) => Err(CallError::TimedOut(self.limits.total)),
+        let mut first = None;
+        for (at, chosen) in self.in_order() {
+            match self.call_at(chosen, call).await {
+                Err(error) if error.nothing_was_sent() => {
+                    first.get_or_insert(error);
+                }
+                done => {
+                    self.settle(at, first.as_ref());
+                    return done;
+                }
+            }
         }
+        Err(first.unwrap_or(CallError::BadAddress))
     }
 
-    /// Makes a call that is answered by a stream. An agent that answers with one plain result gives a stream of one
-    /// event.
+    /// Makes a canonical call that is answered by a stream. An agent that answers with one plain result gives a stream
+    /// of one event.
     ///
     /// # Errors
-    /// [`CallError`]: there is no stream. Later errors come from [`Events::next`].
-    pub async fn stream(&self, call: &Call) -> Result<Events, CallError> {
+    /// [`CallError`]: there is no stream. Later errors come out of the stream.
+    pub async fn open(&self, call: &Call) -> Result<Events, CallError> {
+        Ok(Events::new(self.clone(), self.open_raw(call).await?))
+    }
+
+    pub(crate) async fn open_raw(&self, call: &Call) -> Result<RawEvents, CallError> {
         if !call.kind.is_streaming() {
             return Err(CallError::WrongKind(call.kind));
         }
-        let sent = self.sent(call)?;
-        let work = async {
-            match self.open(call, &sent, SubscribeVerb::Post).await? {
-                Opened::Events(events) => Ok(*events),
-                Opened::Refused(_) if call.kind == OperationKind::SubscribeToTask => {
-                    self.open(call, &sent, SubscribeVerb::Get).await?.into_events()
+        let mut first = None;
+        for (at, chosen) in self.in_order() {
+            match self.open_at(chosen, call).await {
+                Err(error) if error.nothing_was_sent() => {
+                    first.get_or_insert(error);
                 }
-                Opened::Refused(error) => Err(error),
+                done => {
+                    self.settle(at, first.as_ref());
+                    return done;
+                }
+            }
+        }
+        Err(first.unwrap_or(CallError::BadAddress))
+    }
+
+    /// The interfaces, the one that answered last first.
+    fn in_order(&self) -> impl Iterator<Item = (usize, &Chosen)> {
+        let current = self.0.current.load(Ordering::Relaxed);
+        let all = || self.0.interfaces.iter().enumerate();
+        all().filter(move |(at, _)| *at == current).chain(all().filter(move |(at, _)| *at != current))
+    }
+
+    /// Stays with an interface that stood in for one that could not be reached.
+    fn settle(&self, at: usize, failed: Option<&CallError>) {
+        if matches!(failed, Some(CallError::NotReached(_))) {
+            self.0.current.store(at, Ordering::Relaxed);
+        }
+    }
+
+    async fn call_at(&self, chosen: &Chosen, call: &Call) -> Result<Answer, CallError> {
+        let wire = &self.0.wire;
+        let sent = self.sent(chosen, call)?;
+        let work = async {
+            let outgoing = sent.outgoing(SubscribeVerb::Post)?;
+            let response = wire.exchange(chosen, call.kind, outgoing).await?;
+            wire.read(chosen, call.kind, &sent.rpc_id, response).await
+        };
+        let most = wire.limits.total;
+        tokio::time::timeout(most, work).await.unwrap_or(Err(CallError::TimedOut(most)))
+    }
+
+    async fn open_at(&self, chosen: &Chosen, call: &Call) -> Result<RawEvents, CallError> {
+        let sent = self.sent(chosen, call)?;
+        let most = self.0.wire.limits.total;
+        let work = async {
+            match self.open_by(&sent, SubscribeVerb::Post).await {
+                Err(error) if call.kind == OperationKind::SubscribeToTask && refuses_verb(&error) => {
+                    self.open_by(&sent, SubscribeVerb::Get).await
+                }
+                other => other,
             }
         };
-        match tokio::time::timeout(self.limits.total, work).await {
-            Ok(events) => events,
-            Err(_) => Err(CallError::TimedOut(self.limits.total)),
-        }
+        tokio::time::timeout(most, work).await.unwrap_or(Err(CallError::TimedOut(most)))
     }
 
-    fn sent<'a>(&'a self, call: &'a Call) -> Result<Sent<'a>, CallError> {
-        let rpc_id = self.calls.fetch_add(1, Ordering::Relaxed).to_string();
-        Ok(Sent { agent: self, call, rpc_id, message_id: random_id()? })
+    async fn open_by(&self, sent: &Sent<'_>, verb: SubscribeVerb) -> Result<RawEvents, CallError> {
+        let (wire, chosen, kind) = (&self.0.wire, sent.chosen, sent.call.kind);
+        let response = wire.exchange(chosen, kind, sent.outgoing(verb)?).await?;
+        if chosen.dialect == Dialect::G1 {
+            return RawEvents::grpc(chosen.clone(), response, wire.limits);
+        }
+        let streams = content_type(&response).is_some_and(|kind| kind.contains("text/event-stream"));
+        if response.status().is_success() && streams {
+            return Ok(RawEvents::sse(chosen.clone(), sent.rpc_id.clone(), response.into_body(), wire.limits));
+        }
+        let answer = wire.read(chosen, kind, &sent.rpc_id, response).await?;
+        Ok(RawEvents::answer(chosen.clone(), answer, wire.limits))
     }
 
-    async fn open(&self, call: &Call, sent: &Sent<'_>, verb: SubscribeVerb) -> Result<Opened, CallError> {
-        let response = self.exchange(&sent.request(verb)?).await?;
-        let status = response.status();
-        let dialect = self.chosen.dialect;
-        if status.is_success() && content_type(&response).is_some_and(|kind| kind.contains("text/event-stream")) {
-            let events = Events::new(dialect, sent.rpc_id.clone(), response.into_body(), self.limits);
-            return Ok(Opened::Events(Box::new(events)));
-        }
-        match self.read_answer(call.kind, &sent.rpc_id, response).await {
-            Ok(Ok(answer)) => Ok(Opened::Events(Box::new(Events::of_answer(dialect, answer, self.limits)))),
-            Ok(Err(fault)) => Err(CallError::Agent(fault)),
-            Err(error) if matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) => {
-                Ok(Opened::Refused(error))
-            }
-            Err(error) => Err(error),
-        }
+    fn sent<'a>(&self, chosen: &'a Chosen, call: &'a Call) -> Result<Sent<'a>, CallError> {
+        let rpc_id = self.0.calls.fetch_add(1, Ordering::Relaxed).to_string();
+        Ok(Sent { chosen, call, rpc_id, message_id: random_id()? })
     }
+}
 
-    async fn exchange(&self, outgoing: &Outgoing) -> Result<Response<Incoming>, CallError> {
-        let body = outgoing.body.clone().map_or_else(Bytes::new, Bytes::from);
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = outgoing.method.clone();
-        *request.uri_mut() = outgoing.url.parse().map_err(|_| CallError::BadAddress)?;
-        *request.headers_mut() = self.headers(outgoing)?;
-        let response = self.connections.request_within(request, self.limits.total).await?;
-        let identity = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-        if !response.headers().get_all(header::CONTENT_ENCODING).iter().all(identity) {
-            return Err(CallError::Encoded);
-        }
-        Ok(response)
-    }
-
-    fn headers(&self, outgoing: &Outgoing) -> Result<HeaderMap, CallError> {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        for (name, value) in &outgoing.headers {
-            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-        }
-        self.credential.add_to(&mut headers)?;
-        Ok(headers)
-    }
-
-    async fn read_answer(
-        &self,
-        kind: OperationKind,
-        rpc_id: &str,
-        response: Response<Incoming>,
-    ) -> Result<Result<Answer, Fault>, CallError> {
-        let status = response.status().as_u16();
-        let content_type = content_type(&response).map(str::to_owned);
-        let body = read_body(response.into_body(), self.limits.answer).await?;
-        let r3_bytes = self.chosen.address.r3_bytes;
-        let received = Received { status, content_type: content_type.as_deref(), body: &body, r3_bytes };
-        Ok(decode_answer(self.chosen.dialect, kind, rpc_id, received, &self.limits.json)?)
-    }
+/// No such path or verb, and no A2A error that says so.
+fn refuses_verb(error: &CallError) -> bool {
+    matches!(error, CallError::Status { status: StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED, .. })
 }
 
 /// One call on its way, with the ids it keeps when it is written again.
 struct Sent<'a> {
-    agent: &'a Agent,
+    chosen: &'a Chosen,
     call: &'a Call,
     rpc_id: String,
     message_id: String,
 }
 
 impl Sent<'_> {
-    fn request(&self, verb: SubscribeVerb) -> Result<Outgoing, CallError> {
+    fn outgoing(&self, verb: SubscribeVerb) -> Result<Outgoing, CallError> {
         let minted = Minted { rpc_id: &self.rpc_id, message_id: &self.message_id };
-        let Chosen { dialect, address } = &self.agent.chosen;
+        let Chosen { dialect, address } = self.chosen;
         encode_call(*dialect, self.call, address, minted, verb).map_err(CallError::Unsayable)
     }
-}
-
-/// What a streaming call came to.
-enum Opened {
-    Events(Box<Events>),
-    /// No such path or verb, and no A2A error that says so.
-    Refused(CallError),
-}
-
-impl Opened {
-    fn into_events(self) -> Result<Events, CallError> {
-        match self {
-            Self::Events(events) => Ok(*events),
-            Self::Refused(error) => Err(error),
-        }
-    }
-}
-
-fn content_type(response: &Response<Incoming>) -> Option<&str> {
-    response.headers().get(header::CONTENT_TYPE)?.to_str().ok()
-}
-
-async fn read_body(mut body: Incoming, most: usize) -> Result<Bytes, CallError> {
-    let mut bytes = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(piece) = frame.map_err(CallError::Cut)?.into_data() else { continue };
-        if bytes.len().saturating_add(piece.len()) > most {
-            return Err(CallError::TooLarge(most));
-        }
-        bytes.extend_from_slice(&piece);
-    }
-    Ok(bytes.freeze())
 }
 
 /// A random UUID (version 4).

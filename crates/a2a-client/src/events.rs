@@ -1,115 +1,164 @@
-//! A stream, event by event, until the agent closes it.
+//! A stream of typed events; where the caller wants it, over more than one connection.
 //!
-//! Never closes because of a task's state: the agent decides when a stream ends. A stream that breaks ends with an
-//! error, never as if it were finished.
+//! A stream that breaks is taken up again only if the caller said so, if the task is known, and so many times. The
+//! subscription is opened before the task is read, so nothing can happen unseen between the two; the task as it was read
+//! comes as [`Event::Resumed`]. The message is never sent again. Dropping the stream hangs up.
 
-use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use a2a::dialect::{R3Bytes, decode_event};
-use a2a::sse::{Frame, Parser};
-use a2a::{Answer, Dialect, Event};
-use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use a2a::TaskState;
+use futures_util::Stream;
+use futures_util::stream::unfold;
 
-use crate::{CallError, CallLimits};
+use crate::error::CallError;
+use crate::raw_events::RawEvents;
+use crate::{Agent, Event, Task, calls};
 
-/// The events of one call.
-#[derive(Debug)]
-pub struct Events {
-    dialect: Dialect,
-    rpc_id: String,
-    limits: CallLimits,
-    parser: Parser,
-    waiting: VecDeque<Frame>,
-    source: Source,
+/// How a broken stream is taken up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// Most tries for the whole stream.
+    pub tries: u32,
+    /// Before the first try; twice as long before each further one, ten seconds at most.
+    pub pause: Duration,
 }
 
-/// Where events come from.
-#[derive(Debug)]
-enum Source {
-    /// The agent's stream.
-    Wire(Incoming),
-    /// The one result of an agent that does not stream.
-    Answer(Answer),
-    /// Nothing comes any more.
-    Ended,
+impl Default for Resume {
+    fn default() -> Self {
+        Self { tries: 5, pause: Duration::from_millis(250) }
+    }
+}
+
+/// The longest pause.
+const LONGEST: Duration = Duration::from_secs(10);
+
+type Result<T> = std::result::Result<T, CallError>;
+
+/// What happens to a task, as it happens: a [`Stream`] that ends when the agent closes it, or after an error.
+pub struct Events {
+    stream: Pin<Box<dyn Stream<Item = Result<Event>> + Send>>,
+    task: Option<String>,
+    state: Option<TaskState>,
 }
 
 impl Events {
-    pub(crate) fn new(dialect: Dialect, rpc_id: String, body: Incoming, limits: CallLimits) -> Self {
-        let parser = Parser::new(limits.events);
-        Self { dialect, rpc_id, limits, parser, waiting: VecDeque::new(), source: Source::Wire(body) }
-    }
-
-    pub(crate) fn of_answer(dialect: Dialect, answer: Answer, limits: CallLimits) -> Self {
-        let parser = Parser::new(limits.events);
-        let source = Source::Answer(answer);
-        Self { dialect, rpc_id: String::new(), limits, parser, waiting: VecDeque::new(), source }
+    pub(crate) fn new(agent: Agent, raw: RawEvents) -> Self {
+        let (tries, pause) = agent.resume().map_or((0, Duration::ZERO), |resume| (resume.tries, resume.pause));
+        let following = Following { agent, raw: Some(raw), task: None, rests: false, tries, pause };
+        Self { stream: Box::pin(unfold(following, Following::step)), task: None, state: None }
     }
 
     /// The next event; `None` once the agent has closed the stream, or after an error.
-    pub async fn next(&mut self) -> Option<Result<Event, CallError>> {
-        loop {
-            match self.waiting.pop_front() {
-                Some(Frame::Comment) => {}
-                Some(Frame::Event { name, data }) => {
-                    let event = self.decode(name.as_deref(), &data);
-                    return Some(event.inspect_err(|_| self.end()));
-                }
-                None => match self.more().await {
-                    Ok(More::Frames) => {}
-                    Ok(More::Event(event)) => return Some(Ok(event)),
-                    Ok(More::Nothing) => return None,
-                    Err(error) => {
-                        self.end();
-                        return Some(Err(error));
-                    }
-                },
+    pub async fn next(&mut self) -> Option<Result<Event>> {
+        poll_fn(|context| self.as_next(context)).await
+    }
+
+    /// The task that the events so far are about.
+    #[must_use]
+    pub fn task_id(&self) -> Option<&str> {
+        self.task.as_deref()
+    }
+
+    /// The state that was heard of last.
+    #[must_use]
+    pub const fn state(&self) -> Option<TaskState> {
+        self.state
+    }
+
+    fn as_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Event>>> {
+        let next = self.stream.as_mut().poll_next(context);
+        if let Poll::Ready(Some(Ok(event))) = &next {
+            if let Some(task) = event.task_id().filter(|id| self.task.as_deref() != Some(*id)) {
+                self.task = Some(task.to_owned());
             }
+            self.state = event.state().or(self.state);
         }
-    }
-
-    fn end(&mut self) {
-        self.source = Source::Ended;
-        self.waiting.clear();
-    }
-
-    fn decode(&self, name: Option<&str>, data: &str) -> Result<Event, CallError> {
-        let event =
-            decode_event((self.dialect, R3Bytes::Auto), &self.rpc_id, data.as_bytes(), name, &self.limits.json)?;
-        event.map_err(CallError::Agent)
-    }
-
-    /// Reads the next piece of the stream.
-    async fn more(&mut self) -> Result<More, CallError> {
-        let body = match &mut self.source {
-            Source::Wire(body) => body,
-            Source::Answer(answer) => {
-                let Answer { body, origin } = answer.clone();
-                self.source = Source::Ended;
-                return Ok(More::Event(Event { body, origin }));
-            }
-            Source::Ended => return Ok(More::Nothing),
-        };
-        match tokio::time::timeout(self.limits.idle, body.frame()).await {
-            Err(_) => Err(CallError::TimedOut(self.limits.idle)),
-            Ok(Some(frame)) => {
-                let piece = frame.map_err(CallError::Cut)?.into_data().unwrap_or_default();
-                self.waiting.extend(self.parser.push(&piece)?);
-                Ok(More::Frames)
-            }
-            Ok(None) => {
-                self.source = Source::Ended;
-                self.parser.finish()?;
-                Ok(More::Nothing)
-            }
-        }
+        next
     }
 }
 
-/// What reading on has brought.
-enum More {
-    Event(Event),
-    Frames,
-    Nothing,
+impl Stream for Events {
+    type Item = Result<Event>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().as_next(context)
+    }
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events").field("task", &self.task).field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// A stream and what is needed to take it up again.
+struct Following {
+    agent: Agent,
+    /// `None` once it is over.
+    raw: Option<RawEvents>,
+    task: Option<String>,
+    /// Whether the protocol lets the agent end the stream here.
+    rests: bool,
+    tries: u32,
+    pause: Duration,
+}
+
+impl Following {
+    async fn step(mut self) -> Option<(Result<Event>, Self)> {
+        let next = match self.raw.as_mut()?.next().await {
+            Some(Ok(event)) => {
+                self.note(&event);
+                Event::read(event).map_err(CallError::Protocol)
+            }
+            Some(Err(error)) if !error.is_break() => Err(error),
+            Some(Err(error)) => self.resumed(Some(error)).await?,
+            None if self.rests => return None,
+            None => self.resumed(None).await?,
+        };
+        if next.is_err() {
+            self.raw = None;
+        }
+        Some((next, self))
+    }
+
+    fn note(&mut self, event: &a2a::Event) {
+        if let Some(task) = event.task_id() {
+            self.task = Some(task.to_owned());
+        }
+        self.rests = event.is_terminal() || event.state().map_or(self.rests, TaskState::rests);
+    }
+
+    /// The task as it is now, with a new stream behind it if it goes on; `None` if it ended in order and that is all.
+    async fn resumed(&mut self, why: Option<CallError>) -> Option<Result<Event>> {
+        self.raw = None;
+        let mut last = why;
+        let Some(task) = self.task.clone() else { return last.map(Err) };
+        while self.tries > 0 {
+            self.tries -= 1;
+            tokio::time::sleep(self.pause).await;
+            self.pause = (self.pause * 2).min(LONGEST);
+            match self.try_once(&task).await {
+                Ok(task) => {
+                    self.rests = task.state().rests();
+                    return Some(Ok(Event::Resumed(task)));
+                }
+                Err(error) if error.is_break() => last = Some(error),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        last.map(Err)
+    }
+
+    async fn try_once(&mut self, task: &str) -> Result<Task> {
+        // Subscribed first: what happens between the two is in the task, or in the stream, or in both.
+        let subscribed = self.agent.open_raw(&calls::subscribe(task)).await;
+        let read = self.agent.get_task(task).await?;
+        if !read.state().rests() {
+            self.raw = Some(subscribed?);
+        }
+        Ok(read)
+    }
 }

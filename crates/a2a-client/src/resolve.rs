@@ -3,7 +3,7 @@
 //! Agents keep their card below their own path, at the root of their origin, or under a name of their own, and some
 //! have one in several places. All known places are tried, the nearest first; what each said is kept, so that a failure
 //! names every address and an ambiguity is not passed over in silence. A URL that names a document is taken at its
-//! word. Never leaves the origin it was given.
+//! word. Never leaves the origin it was given, so no redirect is followed.
 
 use a2a::rewrite::generation;
 use egress::{Client, FetchError, FetchLimits};
@@ -60,7 +60,7 @@ pub enum Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// The URL is none, or has a user name or password in it.
-    #[error("the address is not an http or https URL without credentials")]
+    #[error("the address is not an http or https URL without credentials; write it as https://host/path")]
     BadUrl,
     /// The credential cannot be sent.
     #[error(transparent)]
@@ -70,26 +70,76 @@ pub enum ResolveError {
     NoCard(Vec<Tried>),
 }
 
+impl ResolveError {
+    /// Whether a place might have a card for callers with a credential.
+    pub(crate) fn wants_credential(&self) -> bool {
+        let refused = |one: &Tried| {
+            matches!(one.problem, Problem::Status(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
+        };
+        match self {
+            Self::NoCard(tried) => tried.iter().any(refused),
+            Self::BadUrl | Self::Credential(_) => false,
+        }
+    }
+}
+
 /// Finds the card of the agent at `url`.
 ///
 /// # Errors
 /// [`ResolveError`], naming every place that was tried.
 pub async fn resolve(connections: &Client, url: &str, credential: &Credential) -> Result<Found, ResolveError> {
-    let places = places(url)?;
-    let headers = headers(credential)?;
-    let mut tried = Vec::new();
-    let mut rest = places.into_iter();
-    while let Some(place) = rest.next() {
-        match fetch_card(connections, &place, headers.clone()).await {
-            Ok(card) => {
-                let root = rest.find(is_root_card);
-                let also = other_agent(connections, root, headers, &card).await;
-                return Ok(Found { card, url: place, also, tried });
+    let mut headers = HeaderMap::new();
+    credential.add_to(&mut headers)?;
+    Search { connections, headers, limits: FetchLimits::default() }.run(url).await
+}
+
+/// A search for a card: how it is asked for, and what it may cost.
+pub(crate) struct Search<'a> {
+    pub(crate) connections: &'a Client,
+    /// Besides those of the protocol.
+    pub(crate) headers: HeaderMap,
+    pub(crate) limits: FetchLimits,
+}
+
+impl Search<'_> {
+    pub(crate) async fn run(mut self, url: &str) -> Result<Found, ResolveError> {
+        self.headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        self.headers.insert("a2a-version", HeaderValue::from_static("1.0"));
+        let mut tried = Vec::new();
+        let mut rest = places(url)?.into_iter();
+        while let Some(place) = rest.next() {
+            match self.fetch(&place).await {
+                Ok(card) => {
+                    let also = self.other_agent(rest.find(is_root_card), &card).await;
+                    return Ok(Found { card, url: place, also, tried });
+                }
+                Err(problem) => tried.push(Tried { url: place.into(), problem }),
             }
-            Err(problem) => tried.push(Tried { url: place.into(), problem }),
+        }
+        Err(ResolveError::NoCard(tried))
+    }
+
+    async fn fetch(&self, place: &Url) -> Result<Object, Problem> {
+        let fetched = self.connections.fetch(place.as_str(), self.headers.clone(), self.limits).await;
+        let fetched = fetched.map_err(unreachable)?;
+        if fetched.status != StatusCode::OK {
+            return Err(Problem::Status(fetched.status));
+        }
+        match json::read(&fetched.body, &Limits::default())? {
+            Json::Object(document) => unwrapped(document),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
+                Err(Problem::NotAnObject)
+            }
         }
     }
-    Err(ResolveError::NoCard(tried))
+
+    /// The card at the root, if it is of an agent of another name.
+    async fn other_agent(&self, root: Option<Url>, card: &Object) -> Option<Box<Found>> {
+        let url = root?;
+        let other = self.fetch(&url).await.ok()?;
+        let differs = other.str("name") != card.str("name");
+        differs.then(|| Box::new(Found { card: other, url, also: None, tried: Vec::new() }))
+    }
 }
 
 /// The places where the card of an agent at `url` may be, the nearest first.
@@ -131,25 +181,6 @@ fn is_root_card(place: &Url) -> bool {
     place.path() == ROOT_CARD
 }
 
-fn headers(credential: &Credential) -> Result<HeaderMap, Unsendable> {
-    let mut headers = HeaderMap::new();
-    headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
-    headers.insert("a2a-version", HeaderValue::from_static("1.0"));
-    credential.add_to(&mut headers)?;
-    Ok(headers)
-}
-
-async fn fetch_card(connections: &Client, place: &Url, headers: HeaderMap) -> Result<Object, Problem> {
-    let fetched = connections.fetch(place.as_str(), headers, FetchLimits::default()).await.map_err(unreachable)?;
-    if fetched.status != StatusCode::OK {
-        return Err(Problem::Status(fetched.status));
-    }
-    match json::read(&fetched.body, &Limits::default())? {
-        Json::Object(document) => unwrapped(document),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => Err(Problem::NotAnObject),
-    }
-}
-
 /// Registries wrap the card in a record of their own.
 fn unwrapped(mut document: Object) -> Result<Object, Problem> {
     if generation(&document).is_some() {
@@ -170,14 +201,6 @@ fn unreachable(error: FetchError) -> Problem {
         cause = one.source();
     }
     Problem::Unreachable(text)
-}
-
-/// The card at the root, if it is of an agent of another name.
-async fn other_agent(connections: &Client, root: Option<Url>, headers: HeaderMap, card: &Object) -> Option<Box<Found>> {
-    let url = root?;
-    let other = fetch_card(connections, &url, headers).await.ok()?;
-    let differs = other.str("name") != card.str("name");
-    differs.then(|| Box::new(Found { card: other, url, also: None, tried: Vec::new() }))
 }
 
 #[cfg(test)]

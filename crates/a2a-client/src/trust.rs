@@ -3,7 +3,9 @@
 //! Takes a card and keys that were pinned beforehand. A key set is fetched only from an address that the user gives,
 //! never from one that the card names.
 
-use a2a::sign::jwks::read_key_set;
+use std::path::Path;
+
+use a2a::sign::jwks::{JwkError, read_key_set};
 use a2a::sign::{PublicKey, SignatureVerdict, View, verify, views};
 use egress::{Client, FetchError, FetchLimits};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -37,6 +39,59 @@ impl Proof {
     }
 }
 
+/// What becomes of a card's signatures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Signatures {
+    /// Nobody looks at them.
+    #[default]
+    Ignored,
+    /// They are checked with these keys, and [`Agent::proof`](crate::Agent::proof) tells; the agent is called anyway.
+    Reported(Keys),
+    /// An agent is called only if one of them holds, and only by what it covers.
+    Required(Keys),
+}
+
+/// Keys that somebody trusts. A card's own `jku` is never among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// These, and no others.
+    Pinned(Vec<PublicKey>),
+    /// Those of the key set at this URL, which the caller trusts. It is fetched with every connect.
+    At(String),
+}
+
+impl Keys {
+    /// The keys in a JWK or a JWK set.
+    ///
+    /// # Errors
+    /// [`KeysError`].
+    pub fn from_json(bytes: &[u8]) -> Result<Self, KeysError> {
+        let tree = json::read(bytes, &Limits::default())?;
+        if tree.get("keys").is_some() {
+            let keys = read_key_set(&tree);
+            return if keys.is_empty() { Err(KeysError::Empty) } else { Ok(Self::Pinned(keys)) };
+        }
+        let jwk = tree.as_object().ok_or(KeysError::Empty)?;
+        Ok(Self::Pinned(vec![PublicKey::from_jwk(jwk)?]))
+    }
+
+    /// The keys in a file of that kind.
+    ///
+    /// # Errors
+    /// [`KeysError`].
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, KeysError> {
+        Self::from_json(&std::fs::read(path)?)
+    }
+
+    /// The keys themselves.
+    pub(crate) async fn load(&self, connections: &Client) -> Result<Vec<PublicKey>, KeysError> {
+        match self {
+            Self::Pinned(keys) => Ok(keys.clone()),
+            Self::At(url) => fetch_keys(connections, url).await,
+        }
+    }
+}
+
 /// Why there are no keys.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
@@ -46,6 +101,12 @@ pub enum KeysError {
     /// It was not fetched.
     #[error("the key set was not fetched")]
     Fetch(#[from] FetchError),
+    /// The file was not read.
+    #[error("the file with the keys was not read")]
+    File(#[from] std::io::Error),
+    /// The one key is none.
+    #[error("the key is none to check signatures with")]
+    Jwk(#[from] JwkError),
     /// It is no JSON.
     #[error("the key set is unreadable")]
     Read(#[from] json::ReadError),

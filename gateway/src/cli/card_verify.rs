@@ -80,8 +80,8 @@ fn pinned(path: &std::path::Path) -> anyhow::Result<PublicKey> {
     PublicKey::from_jwk(jwk).with_context(|| format!("{} is no Ed25519 JWK", path.display()))
 }
 
-/// The gateway's key set for the tenant that the card's address names.
-fn key_set_of(card_url: &url::Url) -> anyhow::Result<String> {
+/// The gateway's key set for the tenant that an address at a gateway names.
+pub(super) fn key_set_of(card_url: &url::Url) -> anyhow::Result<String> {
     let mut segments = card_url.path_segments().into_iter().flatten();
     let tenant = match (segments.next(), segments.next(), segments.next()) {
         (Some("a2a"), Some(tenant), _) | (Some(".well-known"), Some("agent-card"), Some(tenant)) => Some(tenant),

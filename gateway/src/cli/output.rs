@@ -15,6 +15,18 @@ pub(super) fn line(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Prints text as it comes, without a line end; it is seen at once.
+///
+/// # Errors
+/// Standard output can't be written.
+pub(super) fn piece(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Says something to the person, beside what a script reads.
 pub(super) fn note(text: &str) {
     // Nobody is left to tell when standard error is gone.

@@ -194,13 +194,35 @@ async fn call_prints_what_the_agent_says_and_keeps_the_key_at_home() {
     desk.says(&["call", &echo, "hi", "--dialect", "v03_jsonrpc"], 0, &["hi"]).await;
     desk.says(&["call", &echo, "hi", "--dialect", "morse"], 2, &["v10_jsonrpc"]).await;
     desk.says(&["call", "http://127.0.0.1:9/", "hi"], 1, &["no agent card at http://127.0.0.1:9/"]).await;
-    desk.says(&["call", "nonsense", "hi"], 1, &["not an http or https URL"]).await;
+    desk.says(&["call", "nonsense", "hi"], 2, &["not an http or https URL"]).await;
+    desk.says(&["call", &echo, "hi", "--verify"], 2, &["name the key set with --jwks"]).await;
+    desk.says(&["call", &echo, "hi", "--jwks", "/nowhere/keys.json"], 2, &["reading the keys in /nowhere"]).await;
+    desk.says(&["call", &echo, "hi", "--file", "/nowhere/file"], 2, &["reading /nowhere/file"]).await;
+    desk.says(&["call", &echo, "fail now"], 1, &["the task did not complete"]).await;
+    let asked = desk.says(&["call", &echo, "ask me"], 0, &["What shall I echo?"]).await;
+    let id = asked.err.rsplit("--task ").next().unwrap().trim().to_owned();
+    desk.says(&["call", &echo, "an answer", "--task", &id], 0, &["an answer"]).await;
+    desk.says(&["call", &echo, "stream 3 abcdef", "--stream"], 0, &["abcdef\n"]).await;
+    desk.says(&["call", &echo, "hi", "--no-wait"], 0, &["[task "]).await;
+    desk.says(&["call", &echo, "hi", "--task", "nobodys"], 1, &["TASK_NOT_FOUND", "another caller"]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.csv");
+    std::fs::write(&file, "a,b\n").unwrap();
+    let file = file.display().to_string();
+    desk.says(&["call", &echo, "hi", "--file", &file], 0, &["[text/csv a.csv: 4 bytes]"]).await;
     let raw = desk.says(&["call", &echo, "hi", "--json"], 0, &[]).await;
     assert!(serde_json::from_str::<Value>(raw.out.trim()).unwrap()["task"].is_object(), "{raw:?}");
     // The card at the gateway names the public URL; the key was given for another address.
     desk.make("/tenants/acme/cards", "echo", &card_spec("Echo", &echo)).await;
     let served = format!("http://{}/a2a/acme/echo", desk.h.public);
     desk.says(&["call", &served, "hi", "--key", "sk_x"], 1, &["the card leads to https://gw.test"]).await;
+    // Verified before anything is sent to where it leads.
+    let keys = |tenant: &str| format!("http://{}/.well-known/a2a-jwks/{tenant}", desk.h.public);
+    desk.make("/tenants", "globex", &json!({})).await;
+    desk.says(&["call", &served, "hi", "--verify"], 1, &["card verified", "was not reached"]).await;
+    desk.says(&["call", &served, "hi", "--jwks", &keys("acme")], 1, &["card verified"]).await;
+    desk.says(&["call", &served, "hi", "--jwks", &keys("globex")], 1, &["no signature of the card holds"]).await;
+    desk.says(&["call", &echo, "hi", "--jwks", &keys("acme")], 1, &["carries no signature"]).await;
     desk.h.finish().await;
 }
 
