@@ -17,7 +17,10 @@ use futures_util::TryStreamExt as _;
 type Checked<T> = Result<T, String>;
 
 #[tokio::main(flavor = "current_thread")]
-#[cfg_attr(test, expect(dead_code, reason = "the crate's tests take the checks from this file and have a main of their own"))]
+#[cfg_attr(
+    test,
+    expect(dead_code, reason = "the crate's tests take the checks from this file and have a main of their own")
+)]
 async fn main() -> std::process::ExitCode {
     let (mut passed, mut failed) = (0, 0);
     let mut r3_bytes = R3Bytes::Auto;

@@ -125,8 +125,9 @@ fn sort(usable: &mut [Chosen], wanted: &Wanted) {
 fn callable(one: &Interface, card_url: &Url, wanted: &Wanted, origins: &Origins) -> Result<Chosen, WhyNot> {
     let spoken = one.dialect().filter(|dialect| *dialect != Dialect::G1 || cfg!(feature = "grpc"));
     let dialect = as_wanted(spoken.ok_or(WhyNot::Unspoken)?, wanted).ok_or(WhyNot::Unwanted)?;
-    let (mut base, url) = if dialect == Dialect::G1 { of_host(&one.url, card_url) } else { absolute(&one.url, card_url) }
-        .ok_or(WhyNot::BadUrl)?;
+    let (mut base, url) =
+        if dialect == Dialect::G1 { of_host(&one.url, card_url) } else { absolute(&one.url, card_url) }
+            .ok_or(WhyNot::BadUrl)?;
     may_go(&url, dialect, card_url, origins)?;
     if dialect.binding() != Binding::JsonRpc {
         // Paths are appended; JSON-RPC goes to the very URL, slash and all.
@@ -249,20 +250,22 @@ mod tests {
         let only = |dialect| Wanted::Only(vec![dialect]);
         assert_eq!(chosen(BOTH, &only(Dialect::J3)), Ok((Dialect::J3, "http://u/old/".to_owned())));
         assert_eq!(chosen(BOTH, &only(Dialect::PathRpc)), Ok((Dialect::PathRpc, "http://u/old".to_owned())));
-        let refused =
-            "none of the card's interfaces can be called: JSONRPC 0.3.0 at http://u/a/: it was not asked for".to_owned();
+        let refused = "none of the card's interfaces can be called: JSONRPC 0.3.0 at http://u/a/: it was not asked for"
+            .to_owned();
         assert_eq!(chosen(r#""url":"http://u/a/""#, &only(Dialect::J1)), Err(refused));
     }
 
     #[test]
     fn odd_urls_are_refused_with_the_reason() {
         for url in ["ftp://u", "http:u", "https://me:secret@u/", "https://u/#x", "https://", "mailto:a@b"] {
-            let card =
-                format!(r#""supportedInterfaces":[{{"url":"{url}","protocolBinding":"JSONRPC","protocolVersion":"1.0"}}]"#);
+            let card = format!(
+                r#""supportedInterfaces":[{{"url":"{url}","protocolBinding":"JSONRPC","protocolVersion":"1.0"}}]"#
+            );
             let refused = chosen(&card, &Wanted::AgentsOrder).unwrap_err();
             assert!(refused.contains(&WhyNot::BadUrl.to_string()), "{url}: {refused}");
         }
-        let future = r#""supportedInterfaces":[{"url":"http://u","protocolBinding":"JSONRPC","protocolVersion":"2.0"}]"#;
+        let future =
+            r#""supportedInterfaces":[{"url":"http://u","protocolBinding":"JSONRPC","protocolVersion":"2.0"}]"#;
         assert!(chosen(future, &Wanted::AgentsOrder).unwrap_err().contains("does not speak"));
         let none = "none of the card's interfaces can be called: it names none";
         assert_eq!(chosen(r#""x":1"#, &Wanted::AgentsOrder), Err(none.to_owned()));

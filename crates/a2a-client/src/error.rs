@@ -24,7 +24,9 @@ pub enum CallError {
     #[error(transparent)]
     Credential(#[from] Unsendable),
     /// The answer broke off, or the connection did after the call may have arrived.
-    #[error("the connection broke off; whether the call had an effect is unknown: look at the task before repeating it")]
+    #[error(
+        "the connection broke off; whether the call had an effect is unknown: look at the task before repeating it"
+    )]
     Cut(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The answer is compressed although that was not asked for.
     #[error("the answer has a content encoding that was not asked for; turn compression off at the agent or its proxy")]
@@ -131,9 +133,7 @@ impl CallError {
             | Self::NoCredential(_)
             | Self::NoRandomness
             | Self::Protocol(_)
-            | Self::Stream(
-                SseError::EventTooLong { .. } | SseError::InvalidUtf8 | SseError::LineTooLong { .. },
-            )
+            | Self::Stream(SseError::EventTooLong { .. } | SseError::InvalidUtf8 | SseError::LineTooLong { .. })
             | Self::TooLarge(_)
             | Self::Unauthorized(_)
             | Self::Unsayable(_)

@@ -18,9 +18,7 @@ use crate::credential::{NoCredential, Unsendable};
 use crate::exchange::Wire;
 use crate::resolve::{Found, ResolveError, Search};
 use crate::trust::KeysError;
-use crate::{
-    Agent, Auth, CallLimits, Card, Connections, NoInterface, NoTls, Proof, Reach, Resume, Signatures, choose,
-};
+use crate::{Agent, Auth, CallLimits, Card, Connections, NoInterface, NoTls, Proof, Reach, Resume, Signatures, choose};
 
 /// Finds the agent at `url`, with everything by default: no credential, any interface that can be called, signatures
 /// not looked at.
@@ -349,5 +347,8 @@ fn unverified(proof: &Proof) -> String {
         }
     });
     let each: Vec<String> = each.collect();
-    format!("no signature of the card holds: {}; ask its owner for the right keys, or for a fresh card", each.join("; "))
+    format!(
+        "no signature of the card holds: {}; ask its owner for the right keys, or for a fresh card",
+        each.join("; ")
+    )
 }

@@ -29,8 +29,15 @@ pub(crate) struct RawEvents {
 /// Where events come from.
 #[derive(Debug)]
 enum Source {
-    Sse { body: Incoming, parser: Parser, waiting: VecDeque<Frame> },
-    Grpc { body: Incoming, frames: Frames },
+    Sse {
+        body: Incoming,
+        parser: Parser,
+        waiting: VecDeque<Frame>,
+    },
+    Grpc {
+        body: Incoming,
+        frames: Frames,
+    },
     /// The one result of an agent that does not stream.
     Answer(Answer),
     /// Nothing comes any more.

@@ -73,9 +73,8 @@ pub enum ResolveError {
 impl ResolveError {
     /// Whether a place might have a card for callers with a credential.
     pub(crate) fn wants_credential(&self) -> bool {
-        let refused = |one: &Tried| {
-            matches!(one.problem, Problem::Status(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
-        };
+        let refused =
+            |one: &Tried| matches!(one.problem, Problem::Status(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN));
         match self {
             Self::NoCard(tried) => tried.iter().any(refused),
             Self::BadUrl | Self::Credential(_) => false,

@@ -92,7 +92,8 @@ async fn every_place_without_a_card_is_named() {
 async fn where_nothing_is_found_every_address_is_named() {
     let server = serve(|_| Vec::new()).await;
     let refused = connect(&format!("{}/x", server.base)).await.unwrap_err().to_string();
-    for place in ["/x/.well-known/agent-card.json (answered 404", "/.well-known/agent.json (answered 404", "/x (answered"]
+    for place in
+        ["/x/.well-known/agent-card.json (answered 404", "/.well-known/agent.json (answered 404", "/x (answered"]
     {
         assert!(refused.contains(place), "{refused}");
     }
@@ -161,7 +162,8 @@ async fn what_the_caller_adds_to_requests_is_sent_and_what_the_protocol_needs_st
 /// A2A 1.0: the `tenant` of the interface goes with every call to it.
 #[tokio::test]
 async fn the_interfaces_tenant_is_sent() {
-    let mut server = serve(|_| vec![("POST /rest/acme/message:send ", answer(200, JSON, &format!(r#"{{"task":{TASK}}}"#)))]).await;
+    let mut server =
+        serve(|_| vec![("POST /rest/acme/message:send ", answer(200, JSON, &format!(r#"{{"task":{TASK}}}"#)))]).await;
     let sent = agent(&server, Dialect::R1, CallLimits::default()).await.send("hello").await;
     let request = server.requests.recv().await.unwrap();
     assert!(sent.is_ok() || request.contains(r#""tenant":"acme""#), "{request}");

@@ -16,18 +16,7 @@ async fn agents() -> Running {
 }
 
 async fn echo(agents: &Running, dialect: Dialect) -> Agent {
-    let options = Options::new().only([dialect]);
-    if dialect == Dialect::G1 {
-        // Whatever the card says of gRPC: the default agent speaks it at the root of the address.
-        let interface = Json::from([
-            ("url", agents.address.to_string().as_str()),
-            ("protocolBinding", "GRPC"),
-            ("protocolVersion", "1.0"),
-        ]);
-        let card = json::Object::from([("name", Json::from("Echo Agent")), ("supportedInterfaces", vec![interface].into())]);
-        return options.connect_card(card, &agents.base_url).await.unwrap();
-    }
-    options.connect(&agents.echo_url).await.unwrap()
+    Options::new().only([dialect]).connect(&agents.echo_url).await.unwrap()
 }
 
 async fn in_dialect(dialect: Dialect) {
@@ -105,6 +94,17 @@ async fn a_token_opens_what_the_secure_agent_keeps() {
     let known = Options::new().auth(Credential::bearer("not a token")).connect(&url).await.unwrap();
     let refused = known.extended_card().await;
     assert!(matches!(&refused, Err(CallError::Unauthorized(_) | CallError::Fault(_))), "{refused:?}");
+}
+
+/// A2A 1.0: agents at one address are told apart by the `tenant` of their gRPC interface.
+#[cfg(feature = "grpc")]
+#[tokio::test]
+async fn the_interfaces_tenant_reaches_the_agent_it_names() {
+    let agents = agents().await;
+    let agent = Options::new().only([Dialect::G1]).connect(&agents.url_of("reject")).await.unwrap();
+    assert!(agent.interface().address.tenant.is_some());
+    let reply = agent.send("hello").await.unwrap();
+    assert_eq!(reply.task().map(a2a_client::Task::state), Some(TaskState::Rejected), "not the default agent");
 }
 
 /// The agent goes on; whoever comes back finds the task.

@@ -124,16 +124,18 @@ async fn an_agent_that_does_not_stream_gives_one_event_or_its_error() {
     let error = r#"{"jsonrpc":"2.0","id":"RPC_ID","error":{"code":-32004,"message":"no streams"}}"#;
     let server = serve(|_| vec![("POST /rpc ", answer(200, JSON, error))]).await;
     let (_, end) = read_all(&agent(&server, Dialect::J1, CallLimits::default()).await).await;
-    assert!(matches!(&end, Some(CallError::Fault(fault)) if fault.kind() == FaultKind::UnsupportedOperation), "{end:?}");
+    assert!(
+        matches!(&end, Some(CallError::Fault(fault)) if fault.kind() == FaultKind::UnsupportedOperation),
+        "{end:?}"
+    );
 }
 
 #[tokio::test]
 async fn subscribing_is_repeated_with_get_where_post_is_refused() {
     let event = format!("data: {{\"task\":{TASK}}}\n\n");
-    let mut server = serve(|_| {
-        vec![("POST /rest/", answer(405, "text/plain", "no")), ("GET /rest/", answer(200, STREAM, &event))]
-    })
-    .await;
+    let mut server =
+        serve(|_| vec![("POST /rest/", answer(405, "text/plain", "no")), ("GET /rest/", answer(200, STREAM, &event))])
+            .await;
     let agent = agent(&server, Dialect::R1, CallLimits::default()).await;
     let mut events = agent.subscribe("t1").await.unwrap();
     assert_eq!(events.next().await.unwrap().unwrap().task_id(), Some("t1"));
@@ -146,7 +148,12 @@ async fn subscribing_is_repeated_with_get_where_post_is_refused() {
 async fn resuming(server: &Server, tries: u32) -> Agent {
     let url = format!("{}/.well-known/agent-card.json", server.base);
     let resume = Resume { tries, pause: Duration::from_millis(1) };
-    Options::new().only([Dialect::R1]).resume(resume).connect_card(object(&card("A", &server.base)), &url).await.unwrap()
+    Options::new()
+        .only([Dialect::R1])
+        .resume(resume)
+        .connect_card(object(&card("A", &server.base)), &url)
+        .await
+        .unwrap()
 }
 
 fn bare(events: &[String]) -> String {
@@ -213,10 +220,9 @@ async fn a_task_that_ended_while_nobody_listened_is_told_as_it_ended() {
 async fn tries_are_bounded_and_nothing_is_tried_for_an_unknown_task_or_an_agents_error() {
     let cut = bare(&[update("TASK_STATE_WORKING")]) + "data: {";
     let read = answer(200, JSON, &task("TASK_STATE_WORKING"));
-    let mut server = serve(|_| {
-        vec![(SEND, answer(200, STREAM, &cut)), (SUBSCRIBE, answer(200, STREAM, &cut)), (GET, read.clone())]
-    })
-    .await;
+    let mut server =
+        serve(|_| vec![(SEND, answer(200, STREAM, &cut)), (SUBSCRIBE, answer(200, STREAM, &cut)), (GET, read.clone())])
+            .await;
     let (states, end) = read_all(&resuming(&server, 2).await).await;
     assert_eq!(states.len(), 5, "each connection's event, and the task after each of two tries");
     assert!(matches!(end, Some(CallError::Stream(SseError::Truncated))), "{end:?}");
@@ -242,9 +248,8 @@ async fn tries_are_bounded_and_nothing_is_tried_for_an_unknown_task_or_an_agents
 #[tokio::test]
 async fn an_end_in_order_before_the_task_rests_is_followed_up_only_on_demand() {
     let stops = bare(&[update("TASK_STATE_WORKING")]);
-    let script = |_: &str| {
-        vec![(SEND, answer(200, STREAM, &stops)), (GET, answer(200, JSON, &task("TASK_STATE_COMPLETED")))]
-    };
+    let script =
+        |_: &str| vec![(SEND, answer(200, STREAM, &stops)), (GET, answer(200, JSON, &task("TASK_STATE_COMPLETED")))];
     let server = serve(script).await;
     let (states, end) = read_all(&resuming(&server, 1).await).await;
     assert_eq!(states, ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);

@@ -1,9 +1,7 @@
 //! Signatures: which keys, which verdicts, and what an agent is called by when one is required.
 
 use a2a::sign::{SigningKey, View, sign};
-use a2a_client::{
-    ConnectError, Keys, KeysError, Object, Options, Proof, Signatures, connections, fetch_keys,
-};
+use a2a_client::{ConnectError, Keys, KeysError, Object, Options, Proof, Signatures, connections, fetch_keys};
 use egress::ConnectorSettings;
 use http::StatusCode;
 use json::Json;

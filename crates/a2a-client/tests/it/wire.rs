@@ -62,7 +62,8 @@ async fn the_agents_errors_and_broken_answers_are_told_apart() {
 
 #[tokio::test]
 async fn a_refused_credential_is_told_with_what_is_asked_for() {
-    let blocked = r#"{"jsonrpc":"2.0","id":"RPC_ID","error":{"code":-32040,"message":"a valid credential is required"}}"#;
+    let blocked =
+        r#"{"jsonrpc":"2.0","id":"RPC_ID","error":{"code":-32040,"message":"a valid credential is required"}}"#;
     let head = "application/json\r\nwww-authenticate: Bearer realm=\"agents\"";
     for (status, body, code) in [(401, blocked, Some(-32040)), (403, "{}", None), (401, "<html>", None)] {
         let server = serve(|_| vec![("POST /rpc ", answer(status, head, body))]).await;
