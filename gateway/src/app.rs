@@ -9,7 +9,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use egress::{AllowEntry, Client, ClientSettings, Connector, ConnectorSettings, Own, Plaintext, Protocol, Rules};
+use egress::{
+    AllowEntry, Client, ClientSettings, Connector, ConnectorSettings, FetchLimits, Own, Plaintext, Protocol, Rules,
+};
 use secrecy::ExposeSecret as _;
 use store::{Pools, Store};
 use tokio::net::TcpListener;
@@ -25,6 +27,8 @@ use crate::pipeline;
 use crate::pipeline::owner::PageKey;
 use crate::registry::Registry;
 use crate::registry::compile::Compiler;
+use crate::registry::issuer_keys::IssuerKeys;
+use crate::registry::last_use::LastUses;
 use crate::registry::refresh::Refresh;
 use crate::seal::{Seal, SealError};
 use crate::tasks::Tasks;
@@ -213,6 +217,9 @@ impl Bound {
         last.spawn("audit shipper", shipper.run(last.stopping()));
         app.tasks.spawn("registry refresh", Arc::clone(&app.refresh).run(app.tasks.stopping()));
         app.calls.start(&app.tasks);
+        let last_uses = LastUses::new(app.store.clone(), Arc::clone(&app.registry));
+        app.tasks.spawn("last uses of keys", last_uses.run(app.tasks.stopping()));
+        app.tasks.spawn("issuer keys", issuer_keys(&app).run(app.tasks.stopping()));
         spawn_public(&app, public);
         spawn_admin(&app, admin);
         shutdown.await;
@@ -231,6 +238,12 @@ fn spawn_admin(app: &Arc<App>, socket: TcpListener) {
     let router = crate::admin::router(app);
     let answer = move |caller, request| dispatch::admin(Arc::clone(&shared), router.clone(), caller, request);
     app.tasks.spawn("admin listener", acceptor(app, "admin").run(socket, refusal::admin(app), answer));
+}
+
+fn issuer_keys(app: &App) -> IssuerKeys {
+    let limits = &app.settings.limits.upstream;
+    let limits = FetchLimits { bytes: limits.fetch_bytes, total: limits.fetch };
+    IssuerKeys::new(Arc::clone(&app.registry), app.fetch.clone(), limits, app.clock.clone(), app.tasks.clone())
 }
 
 fn acceptor(app: &App, name: &'static str) -> Acceptor {

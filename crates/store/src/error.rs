@@ -16,6 +16,7 @@ pub enum Table {
     Changes,
     Contexts,
     Grants,
+    Issuers,
     Keys,
     Policies,
     PolicyVersions,

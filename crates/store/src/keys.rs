@@ -89,6 +89,35 @@ impl Store {
         change.commit(ChangeKind::Key, &id).await
     }
 
+    /// Puts a new key of the same principal beside one, which ends at `until`, or sooner if it did before; gives the
+    /// revision. Both or none happen.
+    pub async fn rotate_key(&self, tenant: &TenantId, id: &str, key: &NewKey, until: i64, now: i64) -> Result<i64> {
+        text::key("id", &key.id)?;
+        text::free("label", &key.label)?;
+        text::free("hint", &key.hint)?;
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        let old = change.living(Table::Keys, FIND_WORKING, id, IfMatch::Any).await?;
+        change.living(Table::Principals, principals::LIVING, &key.principal_id, IfMatch::Any).await?;
+        x!(change, END_BY, tenant.as_str(), old.as_str(), until, revision)?;
+        x!(
+            change,
+            CREATE,
+            tenant.as_str(),
+            key.id.as_str(),
+            key.principal_id.as_str(),
+            key.label.as_str(),
+            key.hash.as_slice(),
+            key.hint.as_str(),
+            now,
+            key.expires,
+            revision,
+        )
+        .map_err(|error| error.or_taken(Table::Keys))?;
+        change.note(ChangeKind::Key, &old).await?;
+        change.commit(ChangeKind::Key, &key.id).await
+    }
+
     /// Sets or removes the time from which a key is refused; gives its new revision.
     pub async fn set_key_expiry(&self, tenant: &TenantId, id: &str, expires: Option<i64>) -> Result<i64> {
         let mut change = self.change(tenant).await?;
@@ -138,6 +167,9 @@ statements! {
         CREATE = "INSERT INTO keys (tenant, id, principal_id, label, hash, hint, created, expires, revision)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         FIND = "SELECT id, revision FROM keys WHERE tenant = $1 AND id = $2";
+        FIND_WORKING = "SELECT id, revision FROM keys WHERE tenant = $1 AND id = $2 AND revoked IS NULL";
+        END_BY = "UPDATE keys SET expires = CASE WHEN expires < $3 THEN expires ELSE $3 END, revision = $4
+            WHERE tenant = $1 AND id = $2";
         REVOKE = "UPDATE keys SET revoked = COALESCE(revoked, $3), revision = $4 WHERE tenant = $1 AND id = $2";
         SET_EXPIRY = "UPDATE keys SET expires = $3, revision = $4 WHERE tenant = $1 AND id = $2";
         BY_ID = "SELECT id, tenant, principal_id, label, hash, hint, created, expires, revoked, last_used,

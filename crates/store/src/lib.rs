@@ -10,7 +10,7 @@
 //!   need different words, both stand side by side.
 //! * Errors never carry a driver's text: it may hold data.
 //!
-//! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `grants`, `policies`,
+//! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `issuers`, `grants`, `policies`,
 //! `signing_keys` hold what administrators write; `tasks` who owns what; `audit` the records; `revision` the change
 //! list and `change` the transaction that writes it; `world` loads a whole tenant. `sql`, `word` and `text` serve
 //! all of them.
@@ -25,6 +25,7 @@ mod cards;
 mod change;
 mod error;
 mod grants;
+mod issuers;
 mod keys;
 mod open;
 mod policies;
@@ -46,6 +47,7 @@ pub use audit::{AuditCursor, AuditFilter, AuditRecord, AuditSummary};
 pub use cards::{CardEdit, CardFacts, CardRow, CardState, CardVersion, NewCard, TrustTier};
 pub use error::{Cause, StoreError as Error, Table};
 pub use grants::{GrantRow, NewGrant};
+pub use issuers::{IssuerRow, NewIssuer};
 pub use keys::{KeyRow, KeyUse, NewKey};
 pub use open::{Pools, Store};
 pub use policies::{NewPolicy, PolicyEdit, PolicyRow, PolicyVersion};

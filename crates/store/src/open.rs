@@ -321,8 +321,14 @@ fn migrations(scripts: &'static [Script]) -> Migrator {
 
 const RESTED: Duration = Duration::from_secs(5);
 
-const POSTGRES: &[Script] = &[(1, "foundation", include_str!("../../../migrations/postgres/0001_foundation.sql"))];
-const SQLITE: &[Script] = &[(1, "foundation", include_str!("../../../migrations/sqlite/0001_foundation.sql"))];
+const POSTGRES: &[Script] = &[
+    (1, "foundation", include_str!("../../../migrations/postgres/0001_foundation.sql")),
+    (2, "identity", include_str!("../../../migrations/postgres/0002_identity.sql")),
+];
+const SQLITE: &[Script] = &[
+    (1, "foundation", include_str!("../../../migrations/sqlite/0001_foundation.sql")),
+    (2, "identity", include_str!("../../../migrations/sqlite/0002_identity.sql")),
+];
 
 statements! {
     both {

@@ -13,6 +13,8 @@ word! {
         Card = "card",
         /// A grant.
         Grant = "grant",
+        /// An issuer.
+        Issuer = "issuer",
         /// An API key.
         Key = "key",
         /// A policy.

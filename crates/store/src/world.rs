@@ -1,9 +1,10 @@
 //! Everything of one tenant, as one consistent reading: what the registry compiles.
 
 use crate::{
-    CardFacts, Error, GrantRow, KeyRow, PolicyRow, PrincipalRow, Result, SigningKeyRow, Store, Table, TenantId,
+    CardFacts, Error, GrantRow, IssuerRow, KeyRow, PolicyRow, PrincipalRow, Result, SigningKeyRow, Store, Table,
+    TenantId,
 };
-use crate::{TenantRow, cards, grants, keys, policies, principals, signing_keys, tenants};
+use crate::{TenantRow, cards, grants, issuers, keys, policies, principals, signing_keys, tenants};
 
 /// A tenant and all its living rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct TenantRows {
     pub principals: Vec<PrincipalRow>,
     /// Its keys that are not revoked.
     pub keys: Vec<KeyRow>,
+    /// Its issuers.
+    pub issuers: Vec<IssuerRow>,
     /// Its grants.
     pub grants: Vec<GrantRow>,
     /// Its policies.
@@ -53,6 +56,7 @@ impl Store {
             cards: readable!(unreadable, tx, CardFacts, cards::ALL, tenant.as_str())?,
             principals: readable!(unreadable, tx, PrincipalRow, principals::ALL, tenant.as_str())?,
             keys: readable!(unreadable, tx, KeyRow, keys::ALL, tenant.as_str())?,
+            issuers: readable!(unreadable, tx, IssuerRow, issuers::ALL, tenant.as_str())?,
             grants: readable!(unreadable, tx, GrantRow, grants::ALL, tenant.as_str())?,
             policies: readable!(unreadable, tx, PolicyRow, policies::ALL, tenant.as_str())?,
             signing_keys: readable!(unreadable, tx, SigningKeyRow, signing_keys::ALL, tenant.as_str())?,

@@ -199,6 +199,7 @@ const fn noun(table: store::Table) -> &'static str {
         store::Table::Changes | store::Table::Revision => "revision",
         store::Table::Contexts => "context",
         store::Table::Grants => "grant",
+        store::Table::Issuers => "issuer",
         store::Table::Keys => "key",
         store::Table::Policies => "policy",
         store::Table::Principals => "principal",

@@ -5,11 +5,13 @@ use super::body::Document;
 use super::error::ApiError;
 use super::extract::{Path, Query};
 use super::resource::{Expected, Listing, PageQuery, existing_tenant, micros, new_id, rfc3339, tenant_id};
+use crate::config::gather::parse_duration;
 use crate::registry::mint;
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 use store::{KeyRow, NewKey, TenantId};
 use utoipa::ToSchema;
 
@@ -31,6 +33,16 @@ pub(super) struct NewKeySpec {
 #[serde(deny_unknown_fields)]
 pub(super) struct KeyEdit {
     /// RFC 3339; `null` for a key that does not expire.
+    pub expires_at: Option<String>,
+}
+
+/// How a key is replaced.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Rotation {
+    /// How long the old key still works, such as `24h` (which is the default) or `0s`; at most 90 days.
+    pub overlap: Option<String>,
+    /// RFC 3339; if absent, the new key works as long from now as the old one did from its making.
     pub expires_at: Option<String>,
 }
 
@@ -172,6 +184,50 @@ pub(super) async fn revoke(
     admin.store.revoke_key(&tenant_id(&tenant)?, &id, admin.clock.now()).await?;
     admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes another key of the same principal and shows it, this once; the old one ends after the overlap.
+#[utoipa::path(post, path = "/api/v1/tenants/{tenant}/keys/{id}/rotate", tag = "keys",
+    params(("tenant" = String, Path), ("id" = String, Path)), request_body = Rotation,
+    responses((status = 201, body = MadeKey), (status = 404, body = ApiError)))]
+pub(super) async fn rotate(
+    State(admin): State<Shared>,
+    Path((tenant, id)): Path<(String, String)>,
+    Document { typed, .. }: Document<Rotation>,
+) -> Result<(StatusCode, Json<MadeKey>), ApiError> {
+    let tenant = tenant_id(&tenant)?;
+    let old = admin.store.key(&tenant, &id).await?.ok_or_else(|| ApiError::not_found("this key"))?;
+    if old.revoked.is_some() {
+        return Err(ApiError::refused("revoked", "a revoked key is not replaced; make another one"));
+    }
+    let now = admin.clock.now();
+    let (overlap, expires) =
+        ApiError::both(overlap(typed.overlap.as_deref()), expiry(typed.expires_at.as_deref(), now))?;
+    let same_life = old.expires.map(|at| now.saturating_add(at.saturating_sub(old.created)));
+    let key = mint::api_key(&admin.key_prefix).map_err(|_| ApiError::internal())?;
+    let new = NewKey {
+        id: new_id("key-", now)?,
+        principal_id: old.principal_id.clone(),
+        label: old.label,
+        hash: key.hash.to_vec(),
+        hint: key.hint.clone(),
+        expires: expires.or(same_life),
+    };
+    admin.store.rotate_key(&tenant, &id, &new, now.saturating_add(overlap), now).await?;
+    admin.applied().await;
+    let row = admin.store.key(&tenant, &new.id).await?.ok_or_else(|| ApiError::not_found("this key"))?;
+    let principal = principal_name(&admin, &tenant, &row.principal_id).await?;
+    Ok((StatusCode::CREATED, Json(MadeKey { key: key.text.to_string(), view: show(row, principal) })))
+}
+
+/// How long both keys work, in microseconds.
+fn overlap(text: Option<&str>) -> Result<i64, ApiError> {
+    const DAY: u64 = 24 * 3_600;
+    let overlap = text.map_or(Some(Duration::from_secs(DAY)), parse_duration);
+    let overlap = overlap.filter(|overlap| overlap.as_secs() <= 90 * DAY);
+    overlap.and_then(|overlap| i64::try_from(overlap.as_micros()).ok()).ok_or_else(|| {
+        ApiError::invalid_field("overlap", "must be a duration such as \"30m\" or \"24h\", at most 90 days (2160h)")
+    })
 }
 
 /// When a key expires. To end one at once there is revocation.

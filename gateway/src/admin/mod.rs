@@ -24,6 +24,7 @@ mod grants;
 mod health;
 mod history;
 mod import;
+mod issuers;
 mod keys;
 mod policies;
 mod principals;
@@ -64,6 +65,8 @@ pub struct Admin {
     pub agents: egress::Client,
     /// The same over gRPC.
     pub grpc: egress::Client,
+    /// Fetches documents that others name; its rules say which may be named.
+    pub fetch: egress::Client,
     /// What proves an administrator; nobody comes in without one.
     pub token: Option<TokenHash>,
     /// What issued keys begin with.
@@ -85,6 +88,7 @@ impl Admin {
             compiler: Arc::clone(&app.compiler),
             agents: app.upstream.clone(),
             grpc: app.grpc.clone(),
+            fetch: app.fetch.clone(),
             token: app.admin_token,
             key_prefix: app.settings.headers.key_prefix.clone(),
             public_url: app.settings.public.urls.first().cloned(),
@@ -107,7 +111,7 @@ pub type Shared = Arc<Admin>;
 #[derive(utoipa::OpenApi)]
 #[openapi(info(
     title = "Chancery admin API",
-    description = "Tenants, cards, principals, keys, grants, policies, signing keys and the audit trail of a Chancery gateway.",
+    description = "Tenants, cards, principals, keys, issuers, grants, policies, signing keys and the audit trail of a Chancery gateway.",
     license(name = "Apache-2.0")
 ), modifiers(&Common), security(("admin_token" = [])))]
 struct Description;
@@ -159,6 +163,10 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(principals::read, principals::update, principals::delete))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::read, keys::update, keys::revoke))
+        .routes(routes!(keys::rotate))
+        .routes(routes!(issuers::list, issuers::create))
+        .routes(routes!(issuers::read, issuers::update, issuers::delete))
+        .routes(routes!(issuers::keys))
         .routes(routes!(grants::list, grants::create))
         .routes(routes!(grants::read, grants::update, grants::delete))
         .routes(routes!(policies::list, policies::create))

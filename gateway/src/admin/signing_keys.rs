@@ -1,4 +1,4 @@
-//! Keys that sign a tenant's cards: next → active → retiring → gone. Private halves are sealed and never shown.
+//! Keys that sign a tenant's cards, and those that sign its tokens: next → active → retiring → gone. Private halves are sealed and never shown.
 
 use super::Shared;
 use super::body::Document;
@@ -19,6 +19,8 @@ use utoipa::ToSchema;
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct NewSigningKeySpec {
+    /// What it signs: `card` or `token`.
+    pub purpose: Purpose,
     /// How it begins: `next` (published, not yet signing) or `active`.
     pub state: SigningKeyLife,
 }
@@ -29,6 +31,21 @@ pub(super) struct NewSigningKeySpec {
 pub(super) struct SigningKeyEdit {
     /// Its next state: `active`, `retiring` or `gone`.
     pub state: Option<SigningKeyLife>,
+}
+
+/// What a key signs, and nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Purpose {
+    /// Audit checkpoints.
+    Audit,
+    /// Agent cards.
+    #[default]
+    Card,
+    /// Push notifications.
+    Push,
+    /// Tokens of `POST /oauth/token`.
+    Token,
 }
 
 /// A key's life.
@@ -70,6 +87,8 @@ pub(super) struct SigningKeyView {
     pub kid: String,
     /// The public half (Ed25519, base64url).
     pub x: String,
+    /// What it signs.
+    pub purpose: Purpose,
     /// Its life.
     pub state: SigningKeyLife,
     /// Send it back as `If-Match` to change it.
@@ -112,7 +131,14 @@ pub(super) async fn create(
             return Err(ApiError::invalid_field("state", "a new key begins as next or active"));
         }
     };
-    let id = make(&admin, &tenant, state).await?;
+    let purpose = match typed.purpose {
+        Purpose::Card => KeyPurpose::Card,
+        Purpose::Token => KeyPurpose::Token,
+        Purpose::Audit | Purpose::Push => {
+            return Err(ApiError::invalid_field("purpose", "keys for this are not made here: card or token"));
+        }
+    };
+    let id = make(&admin, &tenant, (purpose, state)).await?;
     let row = admin.store.signing_key(&tenant, &id).await?.ok_or_else(|| ApiError::not_found("this key"))?;
     Ok((StatusCode::CREATED, Json(show(row))))
 }
@@ -165,12 +191,16 @@ pub(super) async fn update(
 
 /// The first, active key of a new tenant.
 pub(super) async fn make_first(admin: &Shared, tenant: &TenantId) -> Result<(), ApiError> {
-    make(admin, tenant, SigningKeyState::Active).await.map(|_| ())
+    make(admin, tenant, (KeyPurpose::Card, SigningKeyState::Active)).await.map(|_| ())
 }
 
-async fn make(admin: &Shared, tenant: &TenantId, state: SigningKeyState) -> Result<String, ApiError> {
+async fn make(
+    admin: &Shared,
+    tenant: &TenantId,
+    (purpose, state): (KeyPurpose, SigningKeyState),
+) -> Result<String, ApiError> {
     let now = admin.clock.now();
-    let minted = mint::signing_key(&admin.seal, tenant.as_str(), KeyPurpose::Card, now);
+    let minted = mint::signing_key(&admin.seal, tenant.as_str(), purpose, now);
     let new = NewSigningKey { state, ..minted.map_err(|_| ApiError::internal())? };
     admin.store.create_signing_key(tenant, &new, now).await?;
     admin.applied().await;
@@ -184,6 +214,12 @@ fn show(row: SigningKeyRow) -> SigningKeyView {
         id: row.id,
         kid: row.kid,
         x: URL_SAFE_NO_PAD.encode(&row.public),
+        purpose: match row.purpose {
+            KeyPurpose::Audit => Purpose::Audit,
+            KeyPurpose::Card => Purpose::Card,
+            KeyPurpose::Push => Purpose::Push,
+            KeyPurpose::Token => Purpose::Token,
+        },
         state: match row.state {
             SigningKeyState::Next => SigningKeyLife::Next,
             SigningKeyState::Active => SigningKeyLife::Active,

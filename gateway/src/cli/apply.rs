@@ -1,7 +1,7 @@
 //! `chancery apply -f PATH… [--prune] [--dry-run]`: make the gateway hold what the files say.
 //!
 //! Prints one line a document (`+` made, `~` changed and where, `=` as it was, `-` removed) and is idempotent. Settings
-//! that a document does not mention stay as they are, `null` takes one back; agent cards and policies are replaced as a
+//! that a document does not mention stay as they are, `null` takes one back; agent cards, policies and issuers are replaced as a
 //! whole. Keys are never part of documents: they are shown once by `chancery key create`.
 
 use crate::cli::api::{AdminApi, AdminArgs};
@@ -134,7 +134,7 @@ async fn prune(api: &AdminApi, documents: &[Document], dry_run: bool) -> anyhow:
             continue;
         }
         there.ok()?;
-        for kind in [Kind::Grant, Kind::Card, Kind::Principal, Kind::Policy] {
+        for kind in [Kind::Grant, Kind::Card, Kind::Issuer, Kind::Principal, Kind::Policy] {
             let names = wanted.get(&(kind, tenant));
             prune_kind(api, (kind, tenant), names, dry_run).await?;
         }
@@ -196,7 +196,8 @@ fn differences(kind: Kind, now: &Value, wanted: &Value) -> Vec<String> {
 
 const fn absent(kind: Kind) -> Absent {
     match kind {
-        Kind::Policy => Absent::Removes,
+        // Whom an issuer may vouch for is what the document says, and nobody else.
+        Kind::Issuer | Kind::Policy => Absent::Removes,
         Kind::Tenant | Kind::Principal | Kind::Card | Kind::Grant => Absent::Keeps,
     }
 }

@@ -37,6 +37,8 @@ pub(super) enum Kind {
     Policy,
     /// A principal.
     Principal,
+    /// An issuer, which may name principals.
+    Issuer,
     /// A card, which may name a policy and a principal.
     Card,
     /// A grant.
@@ -52,6 +54,7 @@ impl Kind {
             Self::Policy => "policies",
             Self::Card => "cards",
             Self::Principal => "principals",
+            Self::Issuer => "issuers",
             Self::Grant => "grants",
         }
     }
@@ -99,7 +102,7 @@ impl Document {
 pub(super) fn collection_path(kind: Kind, tenant: &str) -> anyhow::Result<String> {
     match kind {
         Kind::Tenant => Ok(String::from("/tenants")),
-        Kind::Policy | Kind::Card | Kind::Principal | Kind::Grant => {
+        Kind::Policy | Kind::Card | Kind::Principal | Kind::Issuer | Kind::Grant => {
             Ok(format!("/tenants/{}/{}", segment(tenant)?, kind.collection()))
         }
     }

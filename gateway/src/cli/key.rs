@@ -1,9 +1,10 @@
-//! `chancery key …`: make (shown once), list, revoke.
+//! `chancery key …`: make (shown once), list, set an end, rotate, revoke.
 
 use crate::cli::api::{AdminArgs, segment};
 use crate::cli::output;
 use crate::cli::resource::InTenant;
 use clap::{Args, Subcommand};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 /// Commands on keys.
@@ -13,6 +14,10 @@ pub(super) enum KeyCommand {
     List(InTenant),
     /// Make one and print it, this once.
     Create(CreateArgs),
+    /// Set when one stops working.
+    Expire(ExpireArgs),
+    /// Make another one of the same principal and print it, this once; the old one ends after the overlap.
+    Rotate(RotateArgs),
     /// Revoke one; it stops working everywhere within seconds.
     Revoke(RevokeArgs),
 }
@@ -30,6 +35,35 @@ pub(super) struct CreateArgs {
     #[arg(long, default_value = "")]
     label: String,
     /// When it stops working (RFC 3339).
+    #[arg(long)]
+    expires_at: Option<String>,
+}
+
+/// Arguments of `expire`.
+#[derive(Debug, Args)]
+pub(super) struct ExpireArgs {
+    /// The key's id (`key-…`).
+    id: String,
+    /// Where.
+    #[command(flatten)]
+    place: InTenant,
+    /// When it stops working (RFC 3339), or `never`.
+    #[arg(long)]
+    at: String,
+}
+
+/// Arguments of `rotate`.
+#[derive(Debug, Args)]
+pub(super) struct RotateArgs {
+    /// The id of the key that is replaced (`key-…`).
+    id: String,
+    /// Where.
+    #[command(flatten)]
+    place: InTenant,
+    /// How long the old key still works.
+    #[arg(long, default_value = "24h")]
+    overlap: String,
+    /// When the new key stops working (RFC 3339) [default: after the old one's lifetime].
     #[arg(long)]
     expires_at: Option<String>,
 }
@@ -70,6 +104,28 @@ pub(super) async fn run(command: KeyCommand, admin: &AdminArgs) -> anyhow::Resul
         KeyCommand::Create(args) => {
             let body = json!({"principal": args.principal, "label": args.label, "expires_at": args.expires_at});
             let made = api.post(&keys(&args.place)?, &body).await?;
+            if admin.json {
+                return output::json(&made);
+            }
+            output::line(made["key"].as_str().unwrap_or_default())
+        }
+        KeyCommand::Expire(args) => {
+            let path = format!("{}/{}", keys(&args.place)?, segment(&args.id)?);
+            let revision = api.get(&path).await?["revision"].as_i64();
+            let at = (args.at != "never").then_some(&args.at);
+            let changed = api.send(Method::PUT, &path, Some(&json!({"expires_at": at})), revision).await?.ok()?;
+            if admin.json {
+                return output::json(&changed);
+            }
+            output::line(&format!("{} expires {}", args.id, changed["expires_at"].as_str().unwrap_or("never")))
+        }
+        KeyCommand::Rotate(args) => {
+            let mut body = json!({"overlap": args.overlap});
+            if let Some(at) = args.expires_at {
+                body["expires_at"] = at.into();
+            }
+            let path = format!("{}/{}/rotate", keys(&args.place)?, segment(&args.id)?);
+            let made = api.post(&path, &body).await?;
             if admin.json {
                 return output::json(&made);
             }

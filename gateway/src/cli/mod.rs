@@ -79,7 +79,10 @@ enum Command {
     /// Try guardrail policies on texts.
     #[command(subcommand)]
     Guard(guard::GuardCommand),
-    /// Make, list and revoke API keys.
+    /// Say who else vouches for a tenant's principals (OpenID Connect).
+    #[command(subcommand)]
+    Issuer(ResourceCommand),
+    /// Make, list, rotate and revoke API keys.
     #[command(subcommand)]
     Key(key::KeyCommand),
     /// Print the admin API's description.
@@ -165,6 +168,7 @@ impl Cli {
             Command::Grant(command) => resource(Kind::Grant, command, admin),
             Command::Guard(command) => block_on(guard::run(command, admin)),
             Command::Health(command) => command.run(&common),
+            Command::Issuer(command) => resource(Kind::Issuer, command, admin),
             Command::Key(command) => block_on(async { Ok(key::run(command, admin).await?) }),
             Command::Migrate(command) => command.run(&common),
             Command::Openapi => say(&(crate::admin::openapi().to_pretty_json().map_err(anyhow::Error::from)? + "\n")),

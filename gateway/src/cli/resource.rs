@@ -132,6 +132,9 @@ const fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
             ("VERSION", "/spec/upstream/interfaces/0/version"),
         ],
         Kind::Principal => &[("NAME", "/name"), ("KIND", "/spec/kind"), ("STATE", "/spec/state"), ("ID", "/id")],
+        Kind::Issuer => {
+            &[("NAME", "/name"), ("ISSUER", "/spec/issuer"), ("AUDIENCES", "/spec/audiences"), ("STATE", "/spec/state")]
+        }
         Kind::Grant => &[
             ("NAME", "/name"),
             ("PRINCIPAL", "/spec/principal"),

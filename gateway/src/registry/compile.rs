@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use a2a::sign::{PublicKey, SigningKey};
 use store::{
-    CardFacts, CardState, GrantRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState, SigningKeyRow,
-    SigningKeyState, Table, TenantId, TenantRows, TenantState,
+    CardFacts, CardState, GrantRow, IssuerRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState,
+    SigningKeyRow, SigningKeyState, Table, TenantId, TenantRows, TenantState,
 };
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
 pub use super::document::Problem;
+use super::issuer::{Issuer, IssuerDocument, IssuerState, Subjects};
 use super::last_use::LastUse;
 use super::settings::GrantDocument;
 use super::token::{TokenIssuer, TokenKey};
@@ -31,7 +32,7 @@ mod card;
 /// A row that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
-    /// `card`, `grant`, `key`, `policy`, `principal`, `signing_key` or `tenant`.
+    /// `card`, `grant`, `issuer`, `key`, `policy`, `principal`, `signing_key` or `tenant`.
     pub kind: &'static str,
     /// Its name, or its id where it has none.
     pub name: String,
@@ -117,6 +118,7 @@ impl Compiler {
         let cards = tenant.cards(&policies);
         let principals = tenant.principals();
         let keys = tenant.keys(&principals, before);
+        let issuers = tenant.issuers(&principals);
         let signers = tenant.signers();
         let tokens = tenant.token_issuer();
         let Tenant { cancelled, bad, .. } = tenant;
@@ -127,6 +129,7 @@ impl Compiler {
             principals,
             signers,
             credentials: keys.iter().map(|key| (key.key_id.clone(), Arc::clone(key))).collect(),
+            issuers,
             tokens,
             policies,
             bad_rows: bad,
@@ -342,6 +345,47 @@ impl Tenant<'_> {
         }))
     }
 
+    fn issuers(&mut self, principals: &HashMap<String, Arc<Principal>>) -> Vec<Arc<Issuer>> {
+        let mut issuers = Vec::with_capacity(self.rows.issuers.len());
+        for row in &self.rows.issuers {
+            match self.issuer(row, principals) {
+                Ok(issuer) => issuers.extend(issuer),
+                Err(problems) => self.note("issuer", &row.name, problems),
+            }
+        }
+        issuers
+    }
+
+    /// `None` for one that is disabled. Keys that were fetched stay, unless they are now to be found elsewhere.
+    fn issuer(
+        &self,
+        row: &IssuerRow,
+        principals: &HashMap<String, Arc<Principal>>,
+    ) -> Result<Option<Arc<Issuer>>, Vec<Problem>> {
+        let document = IssuerDocument::read(&row.document)?;
+        if document.state == Some(IssuerState::Disabled) {
+            return Ok(None);
+        }
+        let subjects = Subjects::new(&document, principals);
+        let IssuerDocument { issuer, audiences, jwks_uri, subject_claim, groups_claim, .. } = document;
+        let iss = issuer.unwrap_or_default();
+        let old = self.old.and_then(|old| old.issuers.iter().find(|old| old.id == row.id));
+        let same = old.filter(|old| old.revision == row.revision);
+        let same_keys = old.filter(|old| old.iss == iss && old.jwks_uri == jwks_uri);
+        Ok(Some(Arc::new(Issuer {
+            id: row.id.clone(),
+            revision: row.revision,
+            audiences: audiences.unwrap_or_default(),
+            subject_claim: subject_claim.unwrap_or_else(|| "sub".to_owned()),
+            groups_claim: groups_claim.unwrap_or_else(|| "groups".to_owned()),
+            subjects,
+            keys: same_keys.map_or_else(Arc::default, |old| Arc::clone(&old.keys)),
+            cancelled: same.map_or_else(|| self.cancelled.child_token(), |old| old.cancelled.clone()),
+            iss,
+            jwks_uri,
+        })))
+    }
+
     /// Living keys of one purpose, active ones first, the newest of them before the others.
     fn keys_for(&self, purpose: KeyPurpose) -> Vec<&SigningKeyRow> {
         let living = |row: &&SigningKeyRow| row.purpose == purpose && row.state != SigningKeyState::Gone;
@@ -427,6 +471,7 @@ const fn kind(table: Table) -> &'static str {
     match table {
         Table::Cards | Table::CardVersions => "card",
         Table::Grants => "grant",
+        Table::Issuers => "issuer",
         Table::Keys => "key",
         Table::Policies | Table::PolicyVersions => "policy",
         Table::Principals => "principal",

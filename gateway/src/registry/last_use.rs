@@ -3,8 +3,14 @@
 //! *Takes* times as credentials are used. *Gives*, to whoever writes them, those that changed. A minute's accuracy is
 //! all that is promised, so the request path writes to shared memory at most once in a minute for each credential.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
+use store::{KeyUse, Store, TenantId};
+use tokio_util::sync::CancellationToken;
+
+use super::{Credential, Registry};
 use crate::clock::Micros;
 
 /// The last use of one credential.
@@ -42,6 +48,62 @@ impl LastUse {
     }
 }
 
+/// Writes what was noted.
+#[derive(Clone, Debug)]
+pub struct LastUses {
+    store: Store,
+    registry: Arc<Registry>,
+}
+
+impl LastUses {
+    /// Of the keys in this registry, to this store.
+    #[must_use]
+    pub const fn new(store: Store, registry: Arc<Registry>) -> Self {
+        Self { store, registry }
+    }
+
+    /// Writes every half minute until `stop`, and once more then.
+    pub async fn run(self, stop: CancellationToken) {
+        loop {
+            let stopped = tokio::select! {
+                () = stop.cancelled() => true,
+                () = tokio::time::sleep(PERIOD) => false,
+            };
+            if let Err(error) = self.write().await {
+                tracing::warn!(%error, "when keys were last used could not be written");
+            }
+            if stopped {
+                return;
+            }
+        }
+    }
+
+    /// Writes what is new. What could not be written is tried again with the next.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn write(&self) -> store::Result<()> {
+        let world = self.registry.snapshot();
+        let new = world.keys.values().filter_map(|key| Some((key, key.last_use.unwritten()?)));
+        let uses: Vec<(&Arc<Credential>, KeyUse)> = new
+            .filter_map(|(key, at)| {
+                let tenant = TenantId::new(&key.principal.tenant)?;
+                Some((key, KeyUse { tenant, id: key.key_id.clone(), at }))
+            })
+            .collect();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let (keys, uses): (Vec<_>, Vec<_>) = uses.into_iter().unzip();
+        self.store.touch_keys(&uses).await?;
+        for (key, used) in keys.into_iter().zip(&uses) {
+            key.last_use.written(used.at);
+        }
+        Ok(())
+    }
+}
+
+const PERIOD: Duration = Duration::from_secs(30);
 const ACCURACY: Micros = 60_000_000;
 
 #[cfg(test)]

@@ -7,6 +7,9 @@
 
 pub mod compile;
 pub mod document;
+pub mod issuer;
+pub mod issuer_keys;
+pub mod key_set;
 pub mod last_use;
 pub mod mint;
 pub mod refresh;
@@ -50,8 +53,13 @@ impl Snapshot {
     pub(crate) fn index_issuers(&mut self) {
         self.issuers.clear();
         for world in self.tenants.values() {
-            let tenants = self.issuers.entry(world.tokens.iss.clone()).or_default();
-            tenants.push(world.name.clone());
+            let others = world.issuers.iter().map(|issuer| &issuer.iss);
+            let mut names: Vec<&String> = std::iter::once(&world.tokens.iss).chain(others).collect();
+            names.sort_unstable();
+            names.dedup();
+            for iss in names {
+                self.issuers.entry(iss.clone()).or_default().push(world.name.clone());
+            }
         }
     }
 
@@ -79,6 +87,8 @@ pub struct TenantWorld {
     pub signers: Vec<Arc<CardSigner>>,
     /// The tenant's API keys by id (`key-…`): a token names the key it came from.
     pub credentials: HashMap<String, Arc<Credential>>,
+    /// Who else vouches for the tenant's principals; disabled ones are not here.
+    pub issuers: Vec<Arc<issuer::Issuer>>,
     /// What signs and proves the gateway's own tokens for this tenant.
     pub tokens: token::TokenIssuer,
     /// Policies by name, compiled; those with mistakes are not here.

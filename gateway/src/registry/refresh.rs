@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::compile::{BadRow, Compiler};
+use super::issuer::Issuer;
 use super::{Credential, Registry, Snapshot, TenantWorld};
 use crate::telemetry::Metrics;
 
@@ -151,6 +152,12 @@ fn cancel_lost(before: Option<&Arc<TenantWorld>>, after: Option<&Arc<TenantWorld
             .is_some_and(|next| next.id == card.id && next.upstream.fingerprint == card.upstream.fingerprint);
         if !same {
             card.cancelled.cancel();
+        }
+    }
+    for issuer in &before.issuers {
+        let is_kept = |next: &Arc<Issuer>| next.id == issuer.id && next.revision == issuer.revision;
+        if !after.issuers.iter().any(is_kept) {
+            issuer.cancelled.cancel();
         }
     }
     for (id, principal) in &before.principals {

@@ -26,6 +26,7 @@ mod harness;
 mod headers;
 mod http_json_v03;
 mod import;
+mod issuers;
 mod json;
 mod limits;
 mod listener;

@@ -167,6 +167,7 @@ impl Plan {
                 principals: HashMap::new(),
                 signers: vec![Arc::new(signer(tenant))],
                 credentials: HashMap::new(),
+                issuers: Vec::new(),
                 tokens: TokenIssuer::new("https://gw.test", tenant),
                 policies: HashMap::new(),
                 bad_rows: Vec::new(),

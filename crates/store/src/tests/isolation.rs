@@ -30,6 +30,8 @@ on_both! {
         assert_eq!(store.grant(&other, "all").await, Ok(None));
         assert_eq!(store.grant_by_id(&other, "grt-acme").await, Ok(None));
         assert_eq!(store.grants(&other, FIRST).await, Ok(Vec::new()));
+        assert_eq!(store.issuer(&other, "corp").await, Ok(None));
+        assert_eq!(store.issuers(&other, FIRST).await, Ok(Vec::new()));
         assert_eq!(store.policy(&other, "floor").await, Ok(None));
         assert_eq!(store.policy_by_id(&other, "pol-acme").await, Ok(None));
         assert_eq!(store.policies(&other, FIRST).await, Ok(Vec::new()));
@@ -38,7 +40,7 @@ on_both! {
         assert_eq!(store.signing_keys(&other, FIRST).await, Ok(Vec::new()));
         let world = store.load_tenant(&other).await.unwrap().unwrap();
         assert!(world.cards.is_empty() && world.principals.is_empty() && world.keys.is_empty());
-        assert!(world.grants.is_empty() && world.policies.is_empty() && world.signing_keys.is_empty());
+        assert!(world.issuers.is_empty() && world.grants.is_empty() && world.policies.is_empty() && world.signing_keys.is_empty());
     }
 
     async fn changes_touch_nothing_of_another_tenant(given) {
@@ -64,6 +66,9 @@ on_both! {
         assert_eq!(store.create_grant(&other, &new_grant("g", "g", "prn-acme"), 9).await, missing(Table::Principals));
         assert_eq!(store.update_grant(&other, "all", any, b"", 9).await, missing(Table::Grants));
         assert_eq!(store.delete_grant(&other, "all", any, 9).await, missing(Table::Grants));
+        assert_eq!(store.update_issuer(&other, "corp", any, b"", 9).await, missing(Table::Issuers));
+        assert_eq!(store.delete_issuer(&other, "corp", any, 9).await, missing(Table::Issuers));
+        assert_eq!(store.rotate_key(&other, "key-acme", &new_key("key-3", "prn-acme"), 9, 9).await, missing(Table::Keys));
         assert_eq!(store.update_policy(&other, "floor", any, &policy, 9).await, missing(Table::Policies));
         assert_eq!(store.delete_policy(&other, "floor", any, 9).await, missing(Table::Policies));
         let gone = SigningKeyState::Gone;

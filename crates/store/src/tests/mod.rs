@@ -3,6 +3,7 @@
 mod audit;
 mod cards;
 mod isolation;
+mod issuers;
 mod keys;
 mod policies;
 mod revision;
@@ -16,8 +17,8 @@ use std::time::Duration;
 
 use crate::testing::TestStore;
 use crate::{
-    CardState, IfMatch, NewCard, NewGrant, NewKey, NewPolicy, NewPrincipal, NewSigningKey, Page, PrincipalKind, Store,
-    TenantFields, TenantId, TenantState, TrustTier,
+    CardState, IfMatch, NewCard, NewGrant, NewIssuer, NewKey, NewPolicy, NewPrincipal, NewSigningKey, Page,
+    PrincipalKind, Store, TenantFields, TenantId, TenantState, TrustTier,
 };
 use crate::{KeyPurpose, SigningKeyState};
 
@@ -106,6 +107,10 @@ fn new_grant(id: &str, name: &str, principal_id: &str) -> NewGrant {
     }
 }
 
+fn new_issuer(id: &str, name: &str) -> NewIssuer {
+    NewIssuer { id: id.to_owned(), name: name.to_owned(), document: b"{\"issuer\":\"https://idp.test\"}".to_vec() }
+}
+
 fn new_policy(id: &str, name: &str) -> NewPolicy {
     NewPolicy {
         id: id.to_owned(),
@@ -136,6 +141,7 @@ async fn furnish(store: &Store, name: &str) -> TenantId {
     let principal = format!("prn-{name}");
     store.create_key(&tenant, &new_key(&format!("key-{name}"), &principal), 4).await.expect("key");
     store.create_grant(&tenant, &new_grant(&format!("grt-{name}"), "all", &principal), 5).await.expect("grant");
+    store.create_issuer(&tenant, &new_issuer(&format!("iss-{name}"), "corp"), 6).await.expect("issuer");
     store.create_policy(&tenant, &new_policy(&format!("pol-{name}"), "floor"), 6).await.expect("policy");
     let signing = new_signing_key(&format!("sig-{name}"), "kid-1");
     store.create_signing_key(&tenant, &signing, 7).await.expect("signing key");

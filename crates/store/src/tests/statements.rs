@@ -10,6 +10,7 @@ const ALL: &[(&str, &Statements)] = &[
     ("cards", &crate::cards::STATEMENTS),
     ("change", &crate::change::STATEMENTS),
     ("grants", &crate::grants::STATEMENTS),
+    ("issuers", &crate::issuers::STATEMENTS),
     ("keys", &crate::keys::STATEMENTS),
     ("open", &crate::open::STATEMENTS),
     ("policies", &crate::policies::STATEMENTS),
@@ -24,6 +25,7 @@ const ALL: &[(&str, &Statements)] = &[
 const SHARED: &[(&str, &str)] = &[
     ("cards::ALL", crate::cards::ALL),
     ("grants::ALL", crate::grants::ALL),
+    ("issuers::ALL", crate::issuers::ALL),
     ("keys::ALL", crate::keys::ALL),
     ("policies::ALL", crate::policies::ALL),
     ("principals::ALL", crate::principals::ALL),

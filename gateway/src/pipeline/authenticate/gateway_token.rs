@@ -5,9 +5,10 @@
 //! every token of it. *Never* proves itself with a key that signs anything else (D22), and never gives a token that
 //! outlives its key.
 
-use super::jws::{Token, VerifyingKey};
+use super::jws::Token;
 use super::{Identity, Scheme, api_key, claims};
 use crate::clock::Micros;
+use crate::registry::key_set::VerifyingKey;
 use crate::registry::token::TokenIssuer;
 use crate::registry::{Credential, TenantWorld};
 use base64::Engine as _;

@@ -1,14 +1,11 @@
-//! A token as it is presented: compact JWS (RFC 7515) → header, claims, signature; and the keys that verify one.
+//! A token as it is presented: compact JWS (RFC 7515) → header, claims, signature.
 //!
 //! *Takes* bytes of a caller. *Gives* what they say, unproven, and whether a key's signature is over them. *Refuses*
 //! whatever two readers could read differently or that names its own key: padding and bits that are not base64url,
 //! repeated keys, `crit`, `jwk`, `jku`, `x5c`, `x5u`, a missing `kid`. The algorithm is the key's; a header must agree
 //! with it and never chooses (RFC 8725 §3.1). *Never* trusts, fetches or judges: that is for whoever knows the keys.
 
-use a2a::sign::PublicKey;
-use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_FIXED, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
-};
+use crate::registry::key_set::{LONGEST_KID, VerifyingKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use json::{Json, Limits, Object};
@@ -72,51 +69,9 @@ fn object(segment: &[u8]) -> Option<Object> {
     }
 }
 
-/// A public key that verifies tokens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum VerifyingKey {
-    /// `EdDSA`
-    Ed25519(PublicKey),
-    /// `ES256`; the uncompressed point.
-    P256(Vec<u8>),
-    /// `RS256`
-    Rsa {
-        /// The modulus.
-        n: Vec<u8>,
-        /// The exponent.
-        e: Vec<u8>,
-    },
-}
-
-impl VerifyingKey {
-    /// What `alg` may be for a token of this key.
-    const fn algorithms(&self) -> &'static [&'static str] {
-        match self {
-            // The second name is that of RFC 9864.
-            Self::Ed25519(_) => &["EdDSA", "Ed25519"],
-            Self::P256(_) => &["ES256"],
-            Self::Rsa { .. } => &["RS256"],
-        }
-    }
-
-    fn verifies(&self, signed: &[u8], signature: &[u8]) -> bool {
-        match self {
-            Self::Ed25519(key) => signature.try_into().is_ok_and(|signature| key.verifies(signed, signature)),
-            Self::P256(point) => {
-                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed, signature).is_ok()
-            }
-            Self::Rsa { n, e } => {
-                RsaPublicKeyComponents { n, e }.verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature).is_ok()
-            }
-        }
-    }
-}
-
 /// Longest token.
 pub(crate) const LONGEST: usize = 16 * 1024;
 /// Longest header of one, encoded.
 const LONGEST_HEADER: usize = 4 * 1024;
-/// Longest name of a key.
-pub(crate) const LONGEST_KID: usize = 128;
 /// Header members by which a token would bring its own key.
 const NAMES_A_KEY: [&str; 4] = ["jku", "jwk", "x5c", "x5u"];

@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | API key | `api_key` | it is in `X-API-Key` or under `ApiKey`, or under `Bearer` without a dot |
 //! | token of the gateway | `gateway_token` | it has a dot, and its `iss` is the gateway's own for the tenant |
+//! | token of an issuer | `issuer_token` | it has a dot, and its `iss` is any other |
 //!
 //! `jws` reads what all tokens have in common, `claims` what they must say.
 
@@ -16,6 +17,7 @@ mod api_key;
 mod claims;
 pub(crate) mod gateway_token;
 mod identity;
+mod issuer_token;
 pub(crate) mod jws;
 pub mod throttle;
 
@@ -109,7 +111,10 @@ fn token_in(token: &jws::Token<'_>, tenant: &TenantWorld, now: Micros) -> Option
     if tenant.cancelled.is_cancelled() {
         return None;
     }
-    gateway_token::prove(token, tenant, now)
+    if token.claims.str("iss") == Some(&tenant.tokens.iss) {
+        return gateway_token::prove(token, tenant, now);
+    }
+    issuer_token::prove(token, tenant, now)
 }
 
 #[cfg(test)]

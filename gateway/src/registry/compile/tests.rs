@@ -64,6 +64,7 @@ fn rows(revision: i64) -> TenantRows {
         cards: vec![card("echo", SETTINGS, revision)],
         principals: vec![principal(PrincipalState::Active)],
         keys: vec![key()],
+        issuers: Vec::new(),
         grants: vec![grant(r#"{"cards":["echo"],"operations":["send"]}"#, revision)],
         policies: Vec::new(),
         signing_keys: Vec::new(),
