@@ -8,6 +8,7 @@ use crate::{
 /// `other` holds rows of the same names; here it has none, so that only a leak could find one.
 async fn two_tenants(store: &Store) -> (TenantId, TenantId) {
     let acme = furnish(store, "acme").await;
+    store.create_issuer(&acme, &new_issuer("iss-acme", "corp"), 8).await.unwrap();
     let other = tenant_id("other");
     store.create_tenant(&other, &tenant_fields(), 1).await.unwrap();
     (acme, other)

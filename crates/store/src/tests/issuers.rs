@@ -7,6 +7,7 @@ on_both! {
     async fn an_issuer_lives_by_its_name(given) {
         let store = given.store;
         let acme = furnish(&store, "acme").await;
+        store.create_issuer(&acme, &new_issuer("iss-acme", "corp"), 8).await.unwrap();
         let taken = store.create_issuer(&acme, &new_issuer("iss-2", "corp"), 9).await;
         assert_eq!(taken, Err(Error::NameTaken { table: Table::Issuers }));
         let before = store.issuer(&acme, "corp").await.unwrap().unwrap();

@@ -141,7 +141,6 @@ async fn furnish(store: &Store, name: &str) -> TenantId {
     let principal = format!("prn-{name}");
     store.create_key(&tenant, &new_key(&format!("key-{name}"), &principal), 4).await.expect("key");
     store.create_grant(&tenant, &new_grant(&format!("grt-{name}"), "all", &principal), 5).await.expect("grant");
-    store.create_issuer(&tenant, &new_issuer(&format!("iss-{name}"), "corp"), 6).await.expect("issuer");
     store.create_policy(&tenant, &new_policy(&format!("pol-{name}"), "floor"), 6).await.expect("policy");
     let signing = new_signing_key(&format!("sig-{name}"), "kid-1");
     store.create_signing_key(&tenant, &signing, 7).await.expect("signing key");
