@@ -271,6 +271,7 @@ fn facts(head: &Parts) -> RequestFacts<'_> {
         query: head.uri.query(),
         content_type: head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()),
         user_agent: head.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()),
+        accept: head.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()),
     }
 }
 

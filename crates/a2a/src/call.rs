@@ -121,6 +121,15 @@ impl Call {
         self.params.get("pageSize").and_then(shape::whole_number)
     }
 
+    /// Gives the message a role if it has none: what is sent to an agent is said by its client.
+    pub fn ensure_role(&mut self) {
+        if let Some(Json::Object(message)) = self.params.get_mut("message")
+            && !message.contains("role")
+        {
+            message.insert("role", "ROLE_USER");
+        }
+    }
+
     /// Gives the message the id `minted` if it has none; both generations' agents refuse messages without one.
     pub fn ensure_message_id(&mut self, minted: &str) {
         if let Some(Json::Object(message)) = self.params.get_mut("message")

@@ -151,6 +151,18 @@ impl Answer {
         state_of(self.task()?)
     }
 
+    /// The status update that a stream of this task lacked: the state as the agent tells it, in the words of an event.
+    #[must_use]
+    pub fn state_update(&self) -> Option<Event> {
+        let task = self.task()?;
+        let mut update = Object::from([("taskId", Json::from(self.task_id()?))]);
+        if let Some(context) = self.context_id() {
+            update.insert("contextId", context);
+        }
+        update.insert("status", task.get("status")?.clone());
+        Some(Event { body: Json::from([("statusUpdate", Json::Object(update))]), origin: self.origin })
+    }
+
     /// Whether the answer is final: a message, or a task in a terminal state.
     #[must_use]
     pub fn is_terminal(&self) -> bool {

@@ -266,6 +266,7 @@ fn deliver(outgoing: &Outgoing) -> Call {
         query,
         content_type: header("content-type"),
         user_agent: None,
+        accept: None,
     };
     let target = target(&outgoing.method, &rest).unwrap();
     let body = outgoing.body.as_deref().unwrap_or_default();
@@ -290,7 +291,7 @@ fn send(dialect: Dialect, call: &Call, colon: Colon) -> Option<Call> {
 }
 
 fn voice(dialect: Dialect) -> Voice {
-    Voice { dialect, rpc_id: Json::from("rpc-1"), streaming: false, enveloped: true, r3_bytes: R3Bytes::Single }
+    Voice { dialect, rpc_id: Json::from("rpc-1"), streaming: false, enveloped: true, ..Voice::unknown() }
 }
 
 fn reply(dialect: Dialect, kind: OperationKind, answer: Answer) -> Answer {
@@ -345,6 +346,7 @@ fn receive(body: &Json, version: Option<&str>) -> Call {
         query: None,
         content_type: Some("application/json"),
         user_agent: None,
+        accept: None,
     };
     let body = json::write(body);
     Envelope::open(&Target::Rpc, &facts, VersionMode::Strict, &body, &Limits::default()).unwrap().call().unwrap()
@@ -546,6 +548,7 @@ fn never_panics(bytes: &[u8], dialect: Dialect, kind: OperationKind) {
         query: Some(&text),
         content_type: Some("application/json"),
         user_agent: Some(&text),
+        accept: Some(&text),
     };
     let plain = RequestFacts { versions: vec![], ..facts.clone() };
     let http = |under_v1| Target::Http { operation: kind, task: Some("t1".to_owned()), config: None, under_v1 };

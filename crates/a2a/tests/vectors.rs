@@ -65,6 +65,7 @@ fn request(name: &str, vector: &Json) {
         query,
         content_type: asked.get("content_type").and_then(Json::as_str),
         user_agent: asked.get("user_agent").and_then(Json::as_str),
+        accept: asked.get("accept").and_then(Json::as_str),
     };
     let body = match (asked.get("body"), asked.get("body_text")) {
         (Some(body), _) => json::write(body),
@@ -193,8 +194,14 @@ fn judge(name: &str, vector: &Json, kind: OperationKind, outcome: Result<Result<
     for (dialect, expected) in vector.get("voices").and_then(Json::as_object).into_iter().flat_map(Object::iter) {
         let dialect = Dialect::from_name(dialect).unwrap();
         let r3_bytes = bytes_of(vector);
-        let voice =
-            Voice { dialect, rpc_id: Json::from("c1"), streaming: kind.is_streaming(), enveloped: true, r3_bytes };
+        let voice = Voice {
+            dialect,
+            rpc_id: Json::from("c1"),
+            streaming: kind.is_streaming(),
+            enveloped: true,
+            r3_bytes,
+            ..Voice::unknown()
+        };
         let body = match &said {
             Said::Answer(answer) => parse(&voice.answer(kind, answer.clone()).body),
             Said::Event(event) => data_of(name, &voice.event(event.clone())),

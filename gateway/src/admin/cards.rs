@@ -14,9 +14,9 @@ use super::resource::{
     tenant_id,
 };
 use crate::discovery::publish::{self, PublishError};
-use crate::registry::Snapshot;
 use crate::registry::document::Problem;
 use crate::registry::settings::{self, CardSettings};
+use crate::registry::{CardMembers, Snapshot};
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
@@ -316,7 +316,9 @@ pub(super) async fn sign(
     let world = world.ok_or_else(|| ApiError::refused("tenant_suspended", "a suspended tenant serves no cards"))?;
     let document = settings::read_card(&row.document).map_err(|_| ApiError::internal())?;
     let public_url = admin.public_url.as_ref().ok_or_else(ApiError::internal)?;
-    let signed = publish::signed(&document, &world, &name, (0, public_url)).map_err(unpublishable)?;
+    let members = CardSettings::read(&row.settings).ok().and_then(|settings| settings.card_members);
+    let members = members.unwrap_or(CardMembers::Union);
+    let signed = publish::signed(&document, &world, (&name, members), (0, public_url)).map_err(unpublishable)?;
     let keys: Vec<_> = rows
         .signing_keys
         .iter()

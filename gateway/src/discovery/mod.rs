@@ -220,8 +220,8 @@ impl Reading<'_> {
         let row = self.app.store.card_by_id(&tenant, &card.id).await.map_err(NotServed::Unavailable)?;
         let row = row.ok_or(NotServed::Missing(NOTHING))?;
         let document = crate::registry::settings::read_card(&row.document).unwrap_or_default();
-        let signed =
-            publish::signed(&document, world, &card.name, self.public_url).map_err(NotServed::Unpublishable)?;
+        let signed = publish::signed(&document, world, (&card.name, card.card_members), self.public_url)
+            .map_err(NotServed::Unpublishable)?;
         self.app.metrics.cards_signed.inc();
         let skill_tags = skill_tags(&signed);
         let mut wrapper = Object::new();

@@ -4,11 +4,11 @@
 
 use a2a::Version;
 use a2a::rewrite::{self, Binding, Gateway, GrpcAddress, Relays, Scheme, SchemeKind};
-use a2a::sign::{self, SignError};
+use a2a::sign::{self, SignError, View, views};
 use json::{Json, Object};
 
 use crate::config::PublicUrl;
-use crate::registry::TenantWorld;
+use crate::registry::{CardMembers, TenantWorld};
 
 /// Why a card can't be published.
 #[derive(Debug, thiserror::Error)]
@@ -58,20 +58,24 @@ pub fn gateway(card_url: &str, grpc: Option<GrpcAddress>) -> Gateway {
     }
 }
 
-/// `document` as the gateway publishes it, signed with every active key of the tenant. `which` is the place of
-/// `public_url` among the configured ones.
+/// `document` as the gateway publishes it, with these members, signed with every active key of the tenant. `which` is the
+/// place of `public_url` among the configured ones.
 ///
 /// # Errors
 /// [`PublishError`]
 pub fn signed(
     document: &Object,
     world: &TenantWorld,
-    card: &str,
+    (card, members): (&str, CardMembers),
     (which, public_url): (usize, &PublicUrl),
 ) -> Result<Object, PublishError> {
     let url = card_url(public_url.as_str(), &world.name, card);
     let grpc = public_url.grpc_authority().map(|authority| GrpcAddress { authority, tenant: card.to_owned() });
     let published = rewrite::publish(document, &gateway(&url, grpc)).map_err(PublishError::Document)?;
+    let published = match members {
+        CardMembers::Union => published,
+        CardMembers::V10 => views::project(&published, View::V1),
+    };
     let mut signed: Option<Object> = None;
     for key in world.signers.iter().filter_map(|signer| signer.signing.get(which)) {
         let by_this = sign::sign(&published, key)?;

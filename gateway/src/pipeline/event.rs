@@ -86,6 +86,12 @@ impl EventPath {
         &self.progress
     }
 
+    /// The task that the stream is about: named by an event, else the one that was asked for.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        self.progress.task.as_deref().or_else(|| self.ownership.addressed())
+    }
+
     /// Lets one event pass. `size` is the number of bytes it was written in.
     ///
     /// # Errors

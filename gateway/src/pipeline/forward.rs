@@ -99,7 +99,6 @@ pub struct Way<'a> {
 /// # Errors
 /// [`ForwardError`]
 pub async fn send(call: &Call, slot: &mut Slot, way: Way<'_>) -> Result<Reply, ForwardError> {
-    refuse_push(call)?;
     let mut first = None;
     for interface in &way.permit.card().upstream.interfaces {
         match through(call, interface, slot, way).await {
@@ -134,8 +133,12 @@ async fn through(call: &Call, interface: &Interface, slot: &mut Slot, way: Way<'
     }
 }
 
-/// Push is not mediated yet, so nothing that asks an agent to deliver past the guard goes out (product.md §7).
-fn refuse_push(call: &Call) -> Result<(), ForwardError> {
+/// Push is not mediated yet, so nothing that asks an agent to deliver past the guard goes out (product.md §7), whatever
+/// the task.
+///
+/// # Errors
+/// [`ForwardError::Unsupported`]
+pub fn refuse_push(call: &Call) -> Result<(), ForwardError> {
     let asks = match call.kind {
         OperationKind::CreatePushConfig
         | OperationKind::GetPushConfig

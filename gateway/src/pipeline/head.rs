@@ -45,6 +45,8 @@ pub struct Head {
     pub extensions: Vec<String>,
     /// `Content-Type`.
     pub content_type: Option<HeaderValue>,
+    /// `Accept`, for the media type of errors.
+    pub accept: Option<HeaderValue>,
     /// `Content-Length`, if it is a number.
     pub content_length: Option<u64>,
     /// `traceparent`, if it has the right form.
@@ -112,6 +114,7 @@ impl Head {
             version: one(&A2A_VERSION),
             extensions: extensions(headers),
             content_type: one(&header::CONTENT_TYPE),
+            accept: one(&header::ACCEPT),
             content_length: one(&header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok()),
             traceparent: one(&TRACEPARENT).filter(is_traceparent),
             tracestate: one(&TRACESTATE).filter(|value| value.len() <= 512),
@@ -142,6 +145,31 @@ impl Head {
         self.deadline.map_or(limit, |at| limit.min(at.saturating_duration_since(Instant::now())))
     }
 
+    /// What a later call within this exchange is made with: trace, extensions and the time that is left, no credential.
+    #[must_use]
+    pub fn without_credentials(&self) -> Self {
+        Self {
+            method: self.method.clone(),
+            http_version: self.http_version,
+            path: self.path.clone(),
+            query: None,
+            credentials: Credentials::default(),
+            version: None,
+            extensions: self.extensions.clone(),
+            content_type: None,
+            accept: None,
+            content_length: None,
+            traceparent: self.traceparent.clone(),
+            tracestate: self.tracestate.clone(),
+            correlation_id: self.correlation_id.clone(),
+            refused_correlation_id: None,
+            deadline: self.deadline,
+            expects_continue: false,
+            fault: None,
+            user_agent: None,
+        }
+    }
+
     /// What a dialect may know of the head.
     #[must_use]
     pub fn facts(&self) -> RequestFacts<'_> {
@@ -154,6 +182,7 @@ impl Head {
             query: self.query.as_deref(),
             content_type: self.content_type.as_ref().map(text),
             user_agent: self.user_agent.as_deref(),
+            accept: self.accept.as_ref().map(text),
         }
     }
 }

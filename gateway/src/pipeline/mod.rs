@@ -139,6 +139,9 @@ async fn run(
     trail.called(&call, size);
     manner.called(&call);
 
+    // Push is not mediated, so it is refused before anybody looks whose task it is about (A2A 1.0 §3.3.4).
+    forward::refuse_push(&call)?;
+
     // Whose tasks are named? A foreign one is a missing one.
     let ownership = owner::check(&call, &permit, &app.calls.owners, now).await?;
 
@@ -159,6 +162,7 @@ async fn run(
     let heard = respond::heard(reply, &ownership, &guards, &mut findings).await;
     trail.inspected(findings);
     let heard = heard.inspect_err(|_| trail.forget_names())?;
-    let reply = respond::published(heard, call.kind, &permit, exchange.public_url)?;
+    let version = manner.voice.dialect.version();
+    let reply = respond::published(heard, (call.kind, version), &permit, exchange.public_url)?;
     Ok(Done { reply, call: call.kind, permit, ownership, guards, slot })
 }

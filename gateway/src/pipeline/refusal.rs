@@ -67,7 +67,7 @@ impl Manner {
     /// Before anything is known: plain HTTP+JSON errors.
     #[must_use]
     pub fn unknown(head: &Head, own_domain: &str) -> Self {
-        let voice = Voice::unknown();
+        let voice = Voice { errors: head.facts().error_media(), ..Voice::unknown() };
         let refusals = Refusals {
             own_domain: own_domain.to_owned(),
             correlation_id: head.correlation_id.clone(),

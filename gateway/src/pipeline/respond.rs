@@ -18,11 +18,13 @@ use crate::pipeline::owner::Ownership;
 use crate::pipeline::owner::list::{self, Step};
 use crate::pipeline::refusal::{Manner, rejected_answer};
 use crate::pipeline::{Done, Exchange, Permit, encode};
+use crate::registry::CardMembers;
 use crate::reject::Reject;
 use crate::upstream::events::Events;
+use crate::upstream::last_state::LastState;
 use crate::upstream::relay::{Relay, Timing, WAITING};
 use a2a::dialect::{BadAnswer, Wire};
-use a2a::{Answer, Call, Dialect, Event, Fault, FaultKind, OperationKind};
+use a2a::{Answer, Call, Dialect, Event, Fault, FaultKind, OperationKind, Version};
 use http::Response;
 use http::header::{self, HeaderValue};
 use http_body::Body as _;
@@ -103,9 +105,10 @@ async fn early(mut events: Events, guards: &Guards, findings: &mut Findings) -> 
 
 /// An agent's extended card as the gateway publishes it: with the gateway's addresses in place of the agent's, under
 /// the public URL that the caller used, and the tenant's signatures over what is left after the guard (protocol 6.3).
+/// Callers of 1.0 get the members of 1.0 alone.
 pub(super) fn published(
     reply: Reply,
-    kind: OperationKind,
+    (kind, version): (OperationKind, Version),
     permit: &Permit,
     public_url: Option<(usize, &PublicUrl)>,
 ) -> Result<Reply, Reject> {
@@ -115,7 +118,11 @@ pub(super) fn published(
                 || Reject::from(ForwardError::BadAnswer(BadAnswer::Shape { member: "card", problem: "is no card" }));
             let document = answer.body.as_object().ok_or_else(bad)?;
             let public_url = public_url.ok_or(Reject::Internal)?;
-            let signed = publish::signed(document, permit.tenant(), &permit.card().name, public_url);
+            let members = match version {
+                Version::V10 => CardMembers::V10,
+                Version::V03 => CardMembers::Union,
+            };
+            let signed = publish::signed(document, permit.tenant(), (&permit.card().name, members), public_url);
             answer.body = Json::from(signed.map_err(|error| match error {
                 PublishError::Document(_) => bad(),
                 PublishError::NoSigner | PublishError::Sign(_) => Reject::Internal,
@@ -195,7 +202,7 @@ async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: 
     let (out, frames) = mpsc::channel(WAITING);
     let content_type = manner.voice.stream_type();
     let limits = &app.settings.limits.upstream;
-    let card = &permit.card().limits;
+    let card = permit.card().limits;
     let relay = Relay {
         events,
         path,
@@ -210,6 +217,7 @@ async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: 
             total: head.within(card.stream_total.unwrap_or(limits.stream_total)),
         },
         refusals: manner.refusals,
+        last_state: LastState { app: Arc::clone(app), permit, head: head.without_credentials() },
     };
     app.tasks.spawn("relay", relay.run());
     encode::stream(frames, content_type, head)

@@ -152,6 +152,8 @@ pub struct Card {
     pub upstream: Upstream,
     /// Whether a v1.0 body without a version header is accepted (D12).
     pub version_mode: a2a::dialect::VersionMode,
+    /// Which members the published card has.
+    pub card_members: CardMembers,
     /// Whether principals of the tenant share tasks (D5).
     pub task_scope: TaskScope,
     /// The tenant's floor and the one effective policy (D20), in this order; empty when there is none.
@@ -258,6 +260,16 @@ pub enum Visibility {
     Tenant,
     /// Only principals with a grant.
     Hidden,
+}
+
+/// Which members a published card has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CardMembers {
+    /// Those of 1.0 and of 0.3: clients of both generations read it.
+    Union,
+    /// Those of 1.0 alone: clients of 0.3 cannot read it.
+    V10,
 }
 
 /// Who sees a task.

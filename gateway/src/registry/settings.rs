@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
 use super::document::{self, Problem};
-use super::{Direction, OnBlock, TaskScope, Visibility};
+use super::{CardMembers, Direction, OnBlock, TaskScope, Visibility};
 use crate::seal::{Place, Seal, SealError};
 
 /// Settings of a card.
@@ -26,6 +26,10 @@ pub struct CardSettings {
     /// `lenient` accepts a v1.0 body without a version header, `strict` refuses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_mode: Option<VersionMode>,
+    /// Which members the published card has: those of both generations (`union`), or of 1.0 alone (`v10`), which clients of 0.3
+    /// cannot read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_members: Option<CardMembers>,
     /// Who sees a task: its creator (`principal`) or everybody in the tenant who may call the card (`tenant`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_scope: Option<TaskScope>,

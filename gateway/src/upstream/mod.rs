@@ -13,6 +13,7 @@
 
 pub mod events;
 pub(crate) mod grpc;
+pub(crate) mod last_state;
 pub(crate) mod receive;
 pub mod relay;
 pub(crate) mod request;

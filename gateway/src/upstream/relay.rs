@@ -13,6 +13,7 @@ use crate::pipeline::limit::Slot;
 use crate::pipeline::refusal::{Refusals, rejected_event};
 use crate::reject::Reject;
 use crate::upstream::events::{Events, EventsError, Happened};
+use crate::upstream::last_state::LastState;
 use a2a::{Fault, FaultKind};
 use bytes::Bytes;
 use http_body::Frame;
@@ -64,6 +65,7 @@ pub(crate) struct Relay {
     pub(crate) half_closed: CancellationToken,
     pub(crate) timing: Timing,
     pub(crate) refusals: Refusals,
+    pub(crate) last_state: LastState,
 }
 
 /// Why the stream ended.
@@ -188,6 +190,7 @@ impl Relay {
             }
             Ok(Happened::Ended) => {
                 self.rest().await?;
+                self.complete().await?;
                 Err(self.ended())
             }
             Err(error) => {
@@ -195,6 +198,23 @@ impl Relay {
                 Err(self.broken(&error))
             }
         }
+    }
+
+    /// A stream that ended in order with its task at work: tells the state that the agent has left out, if it says one now.
+    async fn complete(&mut self) -> Result<(), End> {
+        let Some(task) = self.path.task().filter(|_| !self.path.progress().may_end()).map(str::to_owned) else {
+            return Ok(());
+        };
+        let asked = tokio::select! {
+            biased;
+            withdrawn = &mut self.withdrawal => return Err(taken_away(withdrawn)),
+            () = self.stopping.cancelled() => return Err(End::Refused(Reject::Draining)),
+            () = self.out.closed() => return Err(End::CallerGone),
+            asked = self.last_state.ask(&task, &mut self.slot) => asked,
+        };
+        let Some((event, size)) = asked else { return Ok(()) };
+        let bytes = self.path.pass(event, size, &mut self.trail).await.map_err(refused)?;
+        self.deliver(bytes.into()).await
     }
 
     /// Tells what the guard held back to see how it goes on: it does not.
@@ -254,7 +274,7 @@ impl Relay {
 
     /// A fault that names the task, so that the caller can ask for it later.
     fn about(&self, fault: Fault) -> Fault {
-        match &self.path.progress().task {
+        match self.path.task() {
             Some(task) => fault.with("taskId", task),
             None => fault,
         }

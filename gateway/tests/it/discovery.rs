@@ -98,6 +98,26 @@ async fn card_promises_what_is_served_and_nothing_else() {
     h.finish().await;
 }
 
+/// `card_members = "v10"`: the card has the members of 1.0 and no others, signed as it is.
+#[tokio::test]
+async fn card_of_the_newer_generation_alone_has_no_members_of_the_older() {
+    let h = started().await;
+    let union = h.get("/a2a/acme/echo").send().await;
+    h.change_card("acme", "echo", &settings(json!({"card_members": "v10"})), &document("Echo")).await;
+    let answer = h.get("/a2a/acme/echo").send().await;
+    let (card, before) = (answer.json(), union.json());
+    for older in ["url", "preferredTransport", "protocolVersion", "additionalInterfaces", "security"] {
+        assert!(!before[older].is_null() && card[older].is_null(), "{older}: {card}");
+    }
+    assert!(card["securitySchemes"]["bearer"]["type"].is_null(), "{card}");
+    assert_eq!(card["supportedInterfaces"], before["supportedInterfaces"]);
+    assert_ne!(answer.header("etag"), union.header("etag"));
+    let set = json::read(&h.get("/.well-known/a2a-jwks/acme").send().await.body, &json::Limits::default()).unwrap();
+    let verdicts = sign::verify(&tree(&answer), &jwks::read_key_set(&set));
+    assert!(verdicts.len() == 1 && verdicts[0].outcome.is_ok(), "{verdicts:?}");
+    h.finish().await;
+}
+
 /// Field case F22.
 #[tokio::test]
 async fn no_address_of_the_agent_is_left_in_its_card() {

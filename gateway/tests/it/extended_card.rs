@@ -47,8 +47,8 @@ async fn extended_card_names_the_public_url_that_the_caller_used() {
         let asking = h.get("/a2a/acme/echo/extendedAgentCard").header("a2a-version", "1.0").header("host", host);
         let extended = asking.key(&caller.key).send().await;
         let public = h.get("/a2a/acme/echo").header("host", host).send().await.json();
-        assert_eq!(extended.json()["url"], format!("{base}/a2a/acme/echo"), "{host}");
         assert_eq!(extended.json()["supportedInterfaces"], public["supportedInterfaces"], "{host}");
+        assert_eq!(public["url"], format!("{base}/a2a/acme/echo"), "{host}");
         let key_set = |card: &serde_json::Value| -> Vec<u8> {
             use base64::Engine as _;
             let header = card["signatures"][0]["protected"].as_str().unwrap();
@@ -67,7 +67,7 @@ async fn extended_card_names_the_gateway_alone_and_is_signed_by_the_tenant() {
     assert!(answer.header("cache-control").contains("no-store"));
     assert!(!answer.text().contains(&h.agents.address.to_string()), "the agent's address: {}", answer.text());
     let card = answer.json();
-    assert_eq!(card["url"], format!("{PUBLIC_URL}/a2a/acme/echo"));
+    assert_eq!(card["supportedInterfaces"][0]["url"], format!("{PUBLIC_URL}/a2a/acme/echo"));
     assert_eq!(card["skills"][1]["id"], "trace", "{card}");
 
     let read = |body: &[u8]| json::read(body, &json::Limits::default()).unwrap();
@@ -75,5 +75,27 @@ async fn extended_card_names_the_gateway_alone_and_is_signed_by_the_tenant() {
     let card = read(&answer.body);
     let verdicts = sign::verify(card.as_object().unwrap(), &keys);
     assert!(!verdicts.is_empty() && verdicts.iter().all(|verdict| verdict.outcome.is_ok()), "{verdicts:?}");
+    h.finish().await;
+}
+
+/// Who asks in 1.0 gets members of 1.0 and no others; clients of 0.3 get what they read.
+#[tokio::test]
+async fn extended_card_has_the_members_of_the_callers_generation() {
+    let (h, caller) = started(&[]).await;
+    let rpc = |method: &str| h.post("/a2a/acme/echo", &json!({"jsonrpc": "2.0", "id": 1, "method": method}));
+    let by_path = h.get("/a2a/acme/echo/extendedAgentCard").header("a2a-version", "1.0");
+    let by_rpc = rpc("GetExtendedAgentCard").header("a2a-version", "1.0");
+    for (asking, at) in [(by_path, ""), (by_rpc, "/result")] {
+        let answer = asking.key(&caller.key).send().await.json();
+        let card = answer.pointer(at).unwrap();
+        assert!(!card["supportedInterfaces"].is_null(), "{card}");
+        for older in ["url", "preferredTransport", "protocolVersion", "additionalInterfaces", "security"] {
+            assert!(card[older].is_null(), "{older}: {card}");
+        }
+        assert!(card["securitySchemes"]["bearer"]["type"].is_null(), "{card}");
+        assert_eq!(card["signatures"].as_array().unwrap().len(), 1);
+    }
+    let older = rpc("agent/getAuthenticatedExtendedCard").key(&caller.key).send().await.json();
+    assert_eq!(older["result"]["url"], format!("{PUBLIC_URL}/a2a/acme/echo"));
     h.finish().await;
 }

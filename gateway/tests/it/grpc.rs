@@ -74,8 +74,10 @@ async fn every_operation_is_answered_whatever_the_agent_speaks() {
         assert_eq!((events.len(), ended.unwrap_err().kind), (0, FaultKind::UnsupportedOperation), "{dialect:?}");
         let push = format!(r#"{{"taskId":"{id}","id":"c1","url":"https://hook.test/"}}"#);
         for kind in [Kind::CreatePushConfig, Kind::GetPushConfig, Kind::ListPushConfigs, Kind::DeletePushConfig] {
-            let fault = call(&rig, kind, &push).send().await.unwrap_err();
-            assert_eq!(fault.kind, FaultKind::PushNotSupported, "{dialect:?} {kind:?}");
+            for push in [&push, &push.replace(&id, "never-was")] {
+                let fault = call(&rig, kind, push).send().await.unwrap_err();
+                assert_eq!(fault.kind, FaultKind::PushNotSupported, "{dialect:?} {kind:?} {push}");
+            }
         }
         let records = rig.records(10).await;
         assert!(records.iter().all(|record| record.at_close.is_some()), "{records:?}");

@@ -156,6 +156,31 @@ async fn a_content_coding_is_refused_in_both_directions() {
     assert_eq!(rig.call(rpc("SendMessage", &says("hi"))).await.code(), -32006);
 }
 
+/// A2A 1.0 §11.1 and §11.6 name `application/a2a+json`; who says what it takes and does not name that gets plain JSON. An answer is
+/// what the specification says, whoever asks.
+#[tokio::test]
+async fn errors_are_called_what_the_caller_takes() {
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).start().await;
+    let (a2a, json) = ("application/a2a+json", "application/json");
+    for (accept, media) in [
+        (None, a2a),
+        (Some("application/a2a+json, application/json"), a2a),
+        (Some("text/html, Application/A2A+JSON; q=0.5"), a2a),
+        (Some("*/*"), json),
+        (Some("application/json"), json),
+        (Some("text/event-stream"), json),
+    ] {
+        let with = |ask: Ask| accept.map_or_else(|| ask.clone(), |accept| ask.clone().header("Accept", accept));
+        let missing = rig.call(with(Ask::get("/a2a/acme/echo/tasks/never-was").key(P1).v10())).await;
+        assert_eq!((missing.status, missing.header("content-type").as_deref()), (404, Some(media)), "{accept:?}");
+        let unheard = rig.call(with(Ask::get("/a2a/acme/echo/tasks/never-was").v10())).await;
+        assert_eq!((unheard.status, unheard.header("content-type").as_deref()), (401, Some(media)), "{accept:?}");
+        let sent = rig.call(with(rest(SEND))).await;
+        assert_eq!((sent.status, sent.header("content-type").as_deref()), (200, Some(a2a)), "{accept:?}");
+    }
+}
+
 /// F04
 #[tokio::test]
 async fn media_types_are_read_by_their_meaning() {

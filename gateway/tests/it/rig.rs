@@ -10,8 +10,8 @@ use a2a::{Dialect, OperationKind};
 use chancery::app::App;
 use chancery::registry::token::TokenIssuer;
 use chancery::registry::{
-    Card, CardLimits, CardSelector, CardSigner, Credential, Direction, Grant, Interface, OnBlock, Principal, Snapshot,
-    TaskScope, TenantWorld, Upstream, UpstreamCredential, Visibility,
+    Card, CardLimits, CardMembers, CardSelector, CardSigner, Credential, Direction, Grant, Interface, OnBlock,
+    Principal, Snapshot, TaskScope, TenantWorld, Upstream, UpstreamCredential, Visibility,
 };
 use guard::{Options, Pipeline};
 use sha2::{Digest as _, Sha256};
@@ -42,6 +42,7 @@ pub(crate) struct CardSpec {
     pub(crate) colon: Colon,
     pub(crate) direction: Direction,
     pub(crate) version_mode: VersionMode,
+    pub(crate) card_members: CardMembers,
     pub(crate) task_scope: TaskScope,
     pub(crate) on_block: OnBlock,
     pub(crate) policies: Vec<Arc<Pipeline>>,
@@ -63,6 +64,7 @@ impl CardSpec {
             colon: Colon::Percent,
             direction: Direction::Inbound,
             version_mode: VersionMode::Lenient,
+            card_members: CardMembers::Union,
             task_scope: TaskScope::Principal,
             on_block: OnBlock::Error,
             policies: Vec::new(),
@@ -257,6 +259,7 @@ fn card(tenant: &str, name: &str, spec: &CardSpec) -> Card {
             fingerprint: [0; 32],
         },
         version_mode: spec.version_mode,
+        card_members: spec.card_members,
         task_scope: spec.task_scope,
         policies: spec.policies.clone(),
         on_block: spec.on_block,

@@ -3,7 +3,7 @@
 use crate::rig::{CardSpec, P1, P2, Plan, Rig, rpc, rpc_as, says};
 use crate::wire::Ask;
 use a2a::Dialect;
-use sample_agents::hostile::{Behaviour, Gate, Reply, Script, Scripted, Spoken, start};
+use sample_agents::hostile::{Asked, Behaviour, Gate, Reply, Script, Scripted, Spoken, State, start};
 use std::time::Duration;
 
 const ECHO: &str = "/a2a/acme/echo";
@@ -235,6 +235,65 @@ async fn a_stream_that_stops_unfinished_is_not_called_finished() {
     }
 }
 
+/// Agents of the Python SDK 0.3 tell a cancellation to the canceller alone. They are asked once where the task stands, and
+/// what they say is the last event, in one record.
+#[tokio::test]
+async fn the_state_that_a_stream_left_out_is_asked_for_once() {
+    for dialect in [Dialect::J1, Dialect::R1, Dialect::J3, Dialect::R3] {
+        let agent = Scripted::start(Script::by(|request| {
+            let spoken = Spoken::of(request);
+            match spoken.asked {
+                Asked::Get => spoken.answer(spoken.task("t1", State::Canceled, "gone")),
+                Asked::Subscribe => Reply::sse().end(),
+                _ => Reply::sse().event(spoken.event(spoken.sent(spoken.task("t1", State::Working, "")))).end(),
+            }
+        }))
+        .await
+        .unwrap();
+        let rig = Plan::echo(CardSpec::of(&agent.url(), dialect)).start().await;
+        let [newer, bare, older, _] = stream_asks();
+        for ask in [newer, bare, older] {
+            let heard = rig.call(ask).await;
+            let events = heard.events();
+            assert!(events.iter().all(|event| event.name.is_none()), "{dialect:?}: {}", heard.text());
+            assert_eq!(events.len(), 2, "{dialect:?}: {}", heard.text());
+            assert!(heard.text().to_lowercase().contains("canceled"), "{dialect:?}: {}", heard.text());
+        }
+        // The agent told nothing at all here; a stream of 1.0 still begins with the task.
+        let heard = rig.call(rpc("SubscribeToTask", r#"{"id":"t1"}"#)).await;
+        let events = heard.events();
+        assert_eq!(events.len(), 2, "{dialect:?}: {}", heard.text());
+        assert_eq!(events[0].at("/result/task/id"), "t1");
+        assert_eq!(events[1].at("/result/statusUpdate/status/state"), "TASK_STATE_CANCELED", "{}", heard.text());
+        assert!(rig.records(4).await.iter().all(|record| record.outcome == "ok"), "{dialect:?}");
+        let gets = agent.requests().iter().filter(|request| Spoken::of(request).asked == Asked::Get).count();
+        assert_eq!(gets, 4, "{dialect:?}");
+    }
+}
+
+/// Somebody else's task, no task, or none at rest is not what the stream left out.
+#[tokio::test]
+async fn what_is_no_state_of_the_task_does_not_finish_a_stream() {
+    for told in ["another", "working", "nothing"] {
+        let agent = Scripted::start(Script::by(move |request| {
+            let spoken = Spoken::of(request);
+            match (spoken.asked, told) {
+                (Asked::Get, "another") => spoken.answer(spoken.task("t2", State::Canceled, "")),
+                (Asked::Get, "working") => spoken.answer(spoken.task("t1", State::Working, "")),
+                (Asked::Get, _) => spoken.error(-32001, 404, "TASK_NOT_FOUND", "gone"),
+                _ => Reply::sse().event(spoken.event(spoken.sent(spoken.task("t1", State::Working, "")))).end(),
+            }
+        }))
+        .await
+        .unwrap();
+        let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).start().await;
+        let events = rig.call(rpc("SendStreamingMessage", &says("hi"))).await.events();
+        assert_eq!((events.len(), events[1].name.as_deref()), (2, Some("error")), "{told}");
+        assert_eq!(rig.outcome().await, "stream_incomplete", "{told}");
+        assert_eq!(agent.requests().len(), 2, "{told}");
+    }
+}
+
 #[tokio::test]
 async fn a_stream_may_end_where_the_task_rests() {
     let message = r#"{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"x"}]}}"#;
@@ -371,7 +430,7 @@ async fn an_event_of_another_request_breaks_the_stream() {
     let agent = Scripted::start(Script::by(|request| {
         let spoken = Spoken::of(request);
         let stranger = spoken.clone().with_rpc_id("somebody-else");
-        let event = stranger.event(spoken.sent(spoken.task("t1", sample_agents::hostile::State::Working, "x")));
+        let event = stranger.event(spoken.sent(spoken.task("t1", State::Working, "x")));
         Reply::sse().event(event).end()
     }))
     .await
@@ -402,10 +461,12 @@ async fn the_sample_agents_answer_every_caller() {
             assert!(heard.text().contains(said), "{dialect:?}: {}", heard.text());
         }
         let old = r#"{"jsonrpc":"2.0","id":"x","method":"message/send","params":{"message":{"role":"user","parts":[{"kind":"text","text":"hi"}]}}}"#;
+        // Callers of path RPC send no id of the message; all others must.
+        let named = old.replace(r#""role""#, r#""messageId":"m1","role""#);
         for ask in [
             rpc("SendMessage", &says("hi")),
             Ask::post(&format!("{ECHO}/message:send")).key(P1).v10().json(&says("hi")),
-            Ask::post(ECHO).key(P1).json(old),
+            Ask::post(ECHO).key(P1).json(&named),
             Ask::post(&format!("{ECHO}/message:send")).key(P1).json(old),
         ] {
             let heard = rig.call(ask).await;

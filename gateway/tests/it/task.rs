@@ -26,7 +26,7 @@ fn message_with(member: &str) -> String {
     format!(r#"{{"message":{{"messageId":"m1","role":"ROLE_USER","parts":[{{"text":"hi"}}],{member}}}}}"#)
 }
 
-/// Every call that names `task`, in both bindings.
+/// Every call that names `task`, in both bindings, but those of push.
 fn naming(key: &str, card: &str, task: &str) -> Vec<Ask> {
     let rpc = |method: &str, params: String| rpc_as(key, card, method, &params);
     let get = |path: String| Ask::get(&format!("{card}/{path}")).key(key).v10();
@@ -38,17 +38,61 @@ fn naming(key: &str, card: &str, task: &str) -> Vec<Ask> {
         rpc("SendMessage", message_with(&format!(r#""taskId":"{task}""#))),
         rpc("SendMessage", message_with(&format!(r#""referenceTaskIds":["{task}"]"#))),
         rpc("SendStreamingMessage", message_with(&format!(r#""taskId":"{task}""#))),
-        rpc("CreateTaskPushNotificationConfig", format!(r#"{{"taskId":"{task}","url":"https://hook.test/x"}}"#)),
-        rpc("GetTaskPushNotificationConfig", format!(r#"{{"taskId":"{task}","id":"c1"}}"#)),
-        rpc("ListTaskPushNotificationConfigs", format!(r#"{{"taskId":"{task}"}}"#)),
-        rpc("DeleteTaskPushNotificationConfig", format!(r#"{{"taskId":"{task}","id":"c1"}}"#)),
         get(format!("tasks/{task}")),
         get(format!("tasks/{task}:subscribe")),
-        get(format!("tasks/{task}/pushNotificationConfigs")),
         post(format!("tasks/{task}:cancel"), "{}".to_owned()),
         post("message:send".to_owned(), message_with(&format!(r#""taskId":"{task}""#))),
         post("message:stream".to_owned(), message_with(&format!(r#""referenceTaskIds":["{task}"]"#))),
     ]
+}
+
+/// Every call about the push configurations of `task`, in every JSON dialect.
+fn configuring(key: &str, card: &str, task: &str) -> Vec<Ask> {
+    const URL: &str = r#""url":"https://hook.test/x""#;
+    let new = |members: &str| format!(r#"{{"taskId":"{task}",{members}}}"#);
+    let rpc = |method: &str, params: String| rpc_as(key, card, method, &params);
+    let old = |method: &str, params: String| {
+        let method = format!("tasks/pushNotificationConfig/{method}");
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+        Ask::post(card).key(key).json(&body)
+    };
+    let mut asks = vec![
+        rpc("CreateTaskPushNotificationConfig", new(URL)),
+        rpc("GetTaskPushNotificationConfig", new(r#""id":"c1""#)),
+        rpc("ListTaskPushNotificationConfigs", new(r#""pageSize":5"#)),
+        rpc("DeleteTaskPushNotificationConfig", new(r#""id":"c1""#)),
+        old("set", new(&format!(r#""pushNotificationConfig":{{{URL}}}"#))),
+        old("get", format!(r#"{{"id":"{task}"}}"#)),
+        old("list", format!(r#"{{"id":"{task}"}}"#)),
+        old("delete", format!(r#"{{"id":"{task}","pushNotificationConfigId":"c1"}}"#)),
+    ];
+    // HTTP+JSON of 1.0, path RPC, HTTP+JSON of 0.3.
+    for (below, version) in [("tasks", Some("1.0")), ("tasks", None), ("v1/tasks", None)] {
+        let of = |verb: &str, end: &str| {
+            let ask = Ask::new(verb, &format!("{card}/{below}/{task}/pushNotificationConfigs{end}")).key(key);
+            version.map_or_else(|| ask.clone(), |version| ask.clone().header("A2A-Version", version))
+        };
+        let made = of("POST", "").json(&format!("{{{URL}}}"));
+        asks.extend([made, of("GET", ""), of("GET", "/c1"), of("DELETE", "/c1")]);
+    }
+    asks
+}
+
+/// A2A 1.0 §3.3.4: whoever asks, and whatever the task, push is told to be unsupported as long as it is not mediated.
+#[tokio::test]
+async fn push_is_unsupported_whatever_the_task() {
+    let (agent, rig) = two_cards(Dialect::J1).await;
+    let task = new_task(&rig).await;
+    for (key, card) in [(P1, ECHO), (P2, ECHO), (P1, "/a2a/acme/weather"), (G1, "/a2a/globex/echo")] {
+        for (real, missing) in configuring(key, card, &task).into_iter().zip(configuring(key, card, "never-was")) {
+            let shown = String::from_utf8_lossy(&real.bytes()).into_owned();
+            let real = told(rig.call(real).await, &task);
+            assert_eq!(real, told(rig.call(missing).await, "never-was"), "{shown}");
+            let code = if real.2.contains("\"details\"") { "PUSH_NOTIFICATION_NOT_SUPPORTED" } else { "-32003" };
+            assert!(real.2.contains(code), "{shown}: {real:?}");
+        }
+    }
+    assert_eq!(agent.requests().len(), 1);
 }
 
 fn told(heard: Heard, id: &str) -> (u16, Option<String>, String) {

@@ -222,7 +222,7 @@ fn sends(op: Op, card: &str, params: &[u8]) -> Said {
 fn gets(op: Op, card: &str) -> Told {
     let mut told = Told::grpc(&results(op, Some(card)));
     if op == Op::GetExtendedCard {
-        told.parts.push("3 signatures".to_owned());
+        told.parts.push("1 signatures".to_owned());
     }
     told
 }

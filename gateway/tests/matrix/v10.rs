@@ -79,7 +79,7 @@ pub(crate) fn results(op: crate::tongue::Op, side: Side<'_>) -> Vec<String> {
     let sent = format!(r#"{{"task":{TASK}}}"#);
     let card = match side {
         Side::Agent => CARD.to_owned(),
-        Side::Caller(card) => union_card(card),
+        Side::Caller(card) => own_card(card),
     };
     let listed = match side {
         Side::Agent => LISTED,
@@ -107,6 +107,33 @@ pub(crate) enum Side<'a> {
     Agent,
     /// To a caller of this card.
     Caller(&'a str),
+}
+
+/// The extended card that callers of 1.0 read, whatever the agent speaks: the members of 1.0 and one signature, because
+/// they are the whole card.
+fn own_card(card: &str) -> String {
+    let union = json::read(union_card(card).as_bytes(), &json::Limits::default()).unwrap();
+    let mut own = union.as_object().unwrap().clone();
+    let newer = [
+        "name",
+        "description",
+        "version",
+        "supportedInterfaces",
+        "capabilities",
+        "securitySchemes",
+        "securityRequirements",
+        "defaultInputModes",
+        "defaultOutputModes",
+        "skills",
+    ];
+    own.retain(|member, _| newer.contains(&member));
+    let schemes = own.get_mut("securitySchemes").and_then(json::Json::as_object_mut).unwrap();
+    for name in ["bearer", "apiKey"] {
+        let scheme = schemes.get_mut(name).and_then(json::Json::as_object_mut).unwrap();
+        scheme.retain(|member, _| member.ends_with("SecurityScheme"));
+    }
+    own.insert("signatures", 1_i64);
+    String::from_utf8(json::write(&own.into())).unwrap()
 }
 
 /// The one card that callers of both generations read, whatever the agent speaks. Its signatures are counted: one for each view.

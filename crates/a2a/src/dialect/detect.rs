@@ -5,7 +5,7 @@
 
 use crate::{
     Dialect, Fault, FaultKind, OperationKind, Target, Version,
-    dialect::{R3Bytes, query},
+    dialect::{R3Bytes, query, voice::ErrorMedia},
 };
 
 /// What the head of a request says, as far as dialects care.
@@ -19,6 +19,8 @@ pub struct RequestFacts<'a> {
     pub content_type: Option<&'a str>,
     /// The `User-Agent` header: one SDK writes files twice encoded.
     pub user_agent: Option<&'a str>,
+    /// The `Accept` header, for the media type of errors.
+    pub accept: Option<&'a str>,
 }
 
 /// What a v1.0 request without a version header is.
@@ -90,6 +92,16 @@ impl RequestFacts<'_> {
     pub(crate) fn r3_bytes(&self) -> R3Bytes {
         let python = self.user_agent.is_some_and(|agent| agent.starts_with("python-httpx/"));
         if python { R3Bytes::Double } else { R3Bytes::Single }
+    }
+
+    /// Errors of HTTP+JSON 1.0 in the specification's own media type (11.1, 11.6), unless the caller says what it takes
+    /// and that is not named: clients for the web at large then get what they know.
+    pub fn error_media(&self) -> ErrorMedia {
+        let names = |accept: &str| accept.split(',').any(|one| essence(one) == "application/a2a+json");
+        match self.accept {
+            Some(accept) if !names(accept) => ErrorMedia::Json,
+            Some(_) | None => ErrorMedia::A2aJson,
+        }
     }
 
     fn says_a2a_json(&self) -> bool {

@@ -26,6 +26,8 @@ pub struct Envelope {
     params: Json,
     query: Option<String>,
     address: Address,
+    /// A notification: refused, but only after what it asks for was found right.
+    unanswerable: Option<Fault>,
 }
 
 /// What the path says about the parameters.
@@ -135,8 +137,11 @@ impl Envelope {
             proto_v03::drop_zero_history(&mut params);
         }
         self.address.merge(&mut params, self.kind)?;
-        check(self.kind, &params, origin)?;
-        Ok(Call { kind: self.kind, params, origin })
+        check(self.kind, &params, origin, self.voice.dialect)?;
+        match self.unanswerable {
+            Some(fault) => Err(fault),
+            None => Ok(Call { kind: self.kind, params, origin }),
+        }
     }
 
     /// A JSON-RPC request at the agent's URL.
@@ -147,7 +152,9 @@ impl Envelope {
         };
         voice.streaming = kind.is_streaming();
         match claim.admit(version, mode) {
-            Ok(()) => Ok(Self::unread(kind, voice, version, request.params)),
+            Ok(()) => {
+                Ok(Self { unanswerable: request.unanswerable, ..Self::unread(kind, voice, version, request.params) })
+            }
             Err(fault) => Err(refusal(voice, fault)),
         }
     }
@@ -172,7 +179,10 @@ impl Envelope {
             voice.dialect = Dialect::PathRpc;
         }
         match claim.admit(version, mode) {
-            Ok(()) => Ok(Self::unread(addressed, voice, version, request.params)),
+            Ok(()) => {
+                let unread = Self::unread(addressed, voice, version, request.params);
+                Ok(Self { unanswerable: request.unanswerable, ..unread })
+            }
             Err(fault) => Err(refusal(voice, fault)),
         }
     }
@@ -232,7 +242,7 @@ impl Envelope {
     }
 
     fn unread(kind: OperationKind, voice: Voice, version: Version, params: Json) -> Self {
-        Self { kind, voice, version, params, query: None, address: Address::default() }
+        Self { kind, voice, version, params, query: None, address: Address::default(), unanswerable: None }
     }
 }
 
@@ -311,17 +321,22 @@ fn merge_query(params: &mut Object, query: Option<&str>, kind: OperationKind) ->
     Ok(())
 }
 
-/// What must be there, whatever the dialect.
-fn check(kind: OperationKind, params: &Object, origin: Version) -> Result<(), Fault> {
+/// What must be there.
+fn check(kind: OperationKind, params: &Object, origin: Version, dialect: Dialect) -> Result<(), Fault> {
     let missing = |member: &str| Fault::invalid_params(format!("{member}: is missing"));
     match kind {
         OperationKind::SendMessage | OperationKind::SendStreamingMessage => {
             let message = params.get("message").and_then(Json::as_object).ok_or_else(|| missing("message"))?;
-            if !message.contains("role") {
+            // In the protobuf JSON of 0.3 what is not set is the default, and its agents take it.
+            if !message.contains("role") && dialect != Dialect::R3 {
                 return Err(missing("role"));
             }
             if message.get("parts").and_then(Json::as_array).is_none_or(<[Json]>::is_empty) {
                 return Err(missing("parts"));
+            }
+            // Callers of path RPC send none.
+            if !message.contains("messageId") && !matches!(dialect, Dialect::R3 | Dialect::PathRpc) {
+                return Err(missing("messageId"));
             }
             let references = message.get("referenceTaskIds").and_then(Json::as_array).unwrap_or_default();
             message.str("taskId").map_or(Ok(()), lookup_id)?;

@@ -19,6 +19,8 @@ pub(crate) struct Request {
     pub(crate) id: Json,
     pub(crate) method: String,
     pub(crate) params: Json,
+    /// What is told only where nothing else is wrong: there is no id to answer to.
+    pub(crate) unanswerable: Option<Fault>,
 }
 
 /// Why there is no request, and the id to answer with (null if that is what is wrong).
@@ -48,15 +50,17 @@ impl Request {
         if envelope.str("jsonrpc") != Some("2.0") {
             return refuse("jsonrpc must be \"2.0\"");
         }
-        if !id.as_ref().is_some_and(is_id) {
-            return refuse("id must be a string, a whole number or null");
+        const ID: &str = "id must be a string, a whole number or null";
+        if id.as_ref().is_some_and(|id| !is_id(id)) {
+            return refuse(ID);
         }
+        let unanswerable = id.is_none().then(|| Fault::new(FaultKind::InvalidRequest, ID));
         if envelope.contains("message") {
             return refuse("message belongs into params");
         }
         let params = envelope.remove("params").unwrap_or_default();
         match method {
-            Some(method) => Ok(Self { id: echo, method, params }),
+            Some(method) => Ok(Self { id: echo, method, params, unanswerable }),
             None => Err(unread(echo, None, "method must be a string")),
         }
     }

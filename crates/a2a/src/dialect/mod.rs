@@ -35,7 +35,7 @@ pub use detect::{RequestFacts, VersionMode};
 pub use envelope::{Envelope, Refusal};
 pub use target::{Target, TargetError, target};
 pub use upstream::{AgentAddress, Colon, Minted, Outgoing, PathBody, R3Objects, SubscribeVerb, encode_call};
-pub use voice::{Trailers, Voice, Wire};
+pub use voice::{ErrorMedia, Trailers, Voice, Wire};
 
 /// A generation of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -102,6 +102,10 @@ pub fn encode_call(
 ) -> Result<Outgoing, Fault> {
     let mut call = call.clone();
     call.ensure_message_id(minted.message_id);
+    if dialect != Dialect::R3 || address.r3_objects == R3Objects::Schema {
+        // Only the protobuf JSON of 0.3 can leave it open.
+        call.ensure_role();
+    }
     match dialect.version() {
         // Its paths are made from canonical parameters.
         Version::V03 if dialect == Dialect::R3 => {}

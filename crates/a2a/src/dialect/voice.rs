@@ -21,6 +21,27 @@ pub struct Voice {
     pub enveloped: bool,
     /// How the caller reads files in HTTP+JSON of 0.3.
     pub r3_bytes: R3Bytes,
+    /// What errors of HTTP+JSON 1.0 are called.
+    pub errors: ErrorMedia,
+}
+
+/// The media type of errors of HTTP+JSON 1.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum ErrorMedia {
+    /// `application/a2a+json`
+    #[default]
+    A2aJson,
+    /// `application/json`
+    Json,
+}
+
+impl ErrorMedia {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::A2aJson => A2A_JSON,
+            Self::Json => JSON,
+        }
+    }
 }
 
 /// One HTTP answer.
@@ -60,14 +81,15 @@ impl Voice {
             Target::Card => (false, false),
         };
         let (dialect, r3_bytes) = (facts.guess(target), facts.r3_bytes());
-        Self { dialect, rpc_id: Json::Null, streaming, enveloped, r3_bytes }
+        Self { dialect, rpc_id: Json::Null, streaming, enveloped, r3_bytes, errors: facts.error_media() }
     }
 
     /// Plain HTTP+JSON, for refusals of requests whose dialect nobody knows.
     #[must_use]
     pub const fn unknown() -> Self {
         let (dialect, r3_bytes) = (Dialect::R1, R3Bytes::Single);
-        Self { dialect, rpc_id: Json::Null, streaming: false, enveloped: false, r3_bytes }
+        let errors = ErrorMedia::A2aJson;
+        Self { dialect, rpc_id: Json::Null, streaming: false, enveloped: false, r3_bytes, errors }
     }
 
     /// The whole answer to a call that is no stream.
@@ -124,7 +146,7 @@ impl Voice {
     pub fn fault(&self, fault: &Fault, own_domain: &str) -> Wire {
         let body = self.fault_body(fault, own_domain);
         let (status, content_type, body) = match self.dialect {
-            Dialect::R1 => (fault.kind.http_status(), A2A_JSON, body),
+            Dialect::R1 => (fault.kind.http_status(), self.errors.name(), body),
             Dialect::R3 => (fault.kind.http_status(), JSON, body),
             // Clients of v0.3 lose a JSON error where they asked for a stream (protocol 3.3).
             Dialect::J3 | Dialect::PathRpc if self.streaming && !fault.kind.needs_status() => {

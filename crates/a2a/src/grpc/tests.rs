@@ -384,7 +384,8 @@ fn a_message_beyond_the_limit_is_refused_by_its_length_alone() {
 // ---- calls -------------------------------------------------------------------------------------------------------
 
 fn open(kind: OperationKind, versions: Vec<&str>, body: &[u8]) -> Result<Call, Fault> {
-    let facts = RequestFacts { versions, query: None, content_type: Some("application/grpc"), user_agent: None };
+    let facts =
+        RequestFacts { versions, query: None, content_type: Some("application/grpc"), ..RequestFacts::default() };
     Envelope::open(&Target::Grpc(kind), &facts, VersionMode::Lenient, body, &Limits::default())
         .map_err(|refusal| refusal.fault)?
         .call()

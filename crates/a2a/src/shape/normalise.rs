@@ -23,6 +23,7 @@ pub(crate) fn normalise(object: &mut Object, shape: &'static Shape) -> Result<()
     object.retain(|key, value| match shape.field(key) {
         None | Some(Field::Value) => true,
         Some(Field::Id) => !value.is_null() && value.as_str() != Some(""),
+        Some(Field::Role) => !value.is_null() && !is_unspecified(value),
         Some(
             Field::Text
             | Field::Texts
@@ -31,7 +32,6 @@ pub(crate) fn normalise(object: &mut Object, shape: &'static Shape) -> Result<()
             | Field::Bytes
             | Field::Struct
             | Field::State
-            | Field::Role
             | Field::Object(_)
             | Field::List(_),
         ) => !value.is_null(),
@@ -108,6 +108,11 @@ fn state(value: &Json) -> Option<TaskState> {
         Json::Number(number) => TaskState::ALL.get(usize::try_from(number.as_i64()?).ok()?).copied(),
         Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
     }
+}
+
+/// The default of the enum, which ProtoJSON may write or leave out.
+fn is_unspecified(role: &Json) -> bool {
+    role.as_str() == Some("ROLE_UNSPECIFIED") || role.as_number().and_then(json::Number::as_i64) == Some(0)
 }
 
 fn role(value: &Json) -> Option<&'static str> {

@@ -72,7 +72,14 @@ fn event(
 }
 
 fn voice(dialect: Dialect) -> Voice {
-    Voice { dialect, rpc_id: Json::from(RPC_ID), streaming: false, enveloped: true, r3_bytes: R3Bytes::Auto }
+    Voice {
+        dialect,
+        rpc_id: Json::from(RPC_ID),
+        streaming: false,
+        enveloped: true,
+        r3_bytes: R3Bytes::Auto,
+        ..Voice::unknown()
+    }
 }
 
 fn fault_is_relayed(fault: &Fault) {

@@ -66,6 +66,7 @@ impl<'a> Request<'a> {
             query,
             content_type: message.header("content-type"),
             user_agent: message.header("user-agent"),
+            accept: message.header("accept"),
         };
         let mode = if message.header("strict").is_some() { VersionMode::Strict } else { VersionMode::Lenient };
         Some(Self { method: method.parse().ok()?, path, facts, mode, body: message.body })
@@ -116,6 +117,7 @@ pub(crate) fn delivered(outgoing: &Outgoing) -> Call {
             query,
             content_type: header("content-type"),
             user_agent: None,
+            accept: header("accept"),
         },
         mode: VersionMode::Strict,
         body: outgoing.body.as_deref().unwrap_or_default(),

@@ -255,6 +255,12 @@ pub async fn check(call: &Call, permit: &Permit, owners: &Arc<Owners>, now: Micr
 }
 
 impl Ownership {
+    /// The task that the call addresses.
+    #[must_use]
+    pub fn addressed(&self) -> Option<&str> {
+        self.addressed.as_deref()
+    }
+
     /// A task that the caller names must be its own.
     async fn may_name(&self, task: &str) -> Result<(), OwnerError> {
         if !path::is_task_id(task) {

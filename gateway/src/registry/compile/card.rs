@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Problem, is_tag};
 use crate::registry::settings::{self, CardSettings};
 use crate::registry::{
-    Card, CardLimits, Direction, Interface, NamedPolicy, OnBlock, TaskScope, Upstream, UpstreamCredential, Visibility,
+    Card, CardLimits, CardMembers, Direction, Interface, NamedPolicy, OnBlock, TaskScope, Upstream, UpstreamCredential,
+    Visibility,
 };
 use crate::seal::{Place, Seal};
 
@@ -59,6 +60,7 @@ impl Make<'_> {
                 Some(settings::VersionMode::Strict) => VersionMode::Strict,
                 Some(settings::VersionMode::Lenient) | None => VersionMode::Lenient,
             },
+            card_members: settings.card_members.unwrap_or(CardMembers::Union),
             task_scope: settings.task_scope.unwrap_or(TaskScope::Principal),
             policies,
             on_block: settings.on_block.unwrap_or(OnBlock::Error),

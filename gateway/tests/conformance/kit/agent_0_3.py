@@ -1,9 +1,9 @@
 """The reference agent for the compatibility kit of A2A 0.3, made with the Python a2a-sdk 0.3.26.
 
-Takes its port. Serves JSON-RPC and HTTP+JSON at the root of one address, where the kit looks for both; cards that name one
+Takes `PORT PUSH`. Serves JSON-RPC and HTTP+JSON at the root of one address, where the kit looks for both; cards that name one
 of them alone are at `/cards/{jsonrpc,rest}.json`, for a gateway that shall speak nothing else with it. A message whose id
-the kit names for subscriptions is worked on for four seconds, every other one briefly. Push notifications are on: what
-an agent can do shows what the gateway lets through.
+the kit names for subscriptions is worked on for four seconds, every other one briefly. Push notifications are `on` or
+`off`, as PUSH says: the gateway's own cards say that they are off.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskSt
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part, TextPart
 from a2a.utils import new_task
 
-PORT = int(sys.argv[1])
+PORT, PUSH = int(sys.argv[1]), {"on": True, "off": False}[sys.argv[2]]
 URL = f"http://127.0.0.1:{PORT}/"
 # The kit waits twice its streaming timeout of two seconds.
 LONG_WORK, SHORT_WORK = 4, 0.5
@@ -31,7 +31,7 @@ CARD = AgentCard(
         AgentInterface(transport="JSONRPC", url=URL),
         AgentInterface(transport="HTTP+JSON", url=URL),
     ],
-    capabilities=AgentCapabilities(streaming=True, push_notifications=True),
+    capabilities=AgentCapabilities(streaming=True, push_notifications=PUSH),
     default_input_modes=["text/plain"],
     default_output_modes=["text/plain"],
     skills=[AgentSkill(id="kit", name="Kit", description="Answers the kit.", tags=["test"])],
@@ -58,7 +58,8 @@ class Answers(AgentExecutor):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
-handler = DefaultRequestHandler(Answers(), InMemoryTaskStore(), push_config_store=InMemoryPushNotificationConfigStore())
+configs = InMemoryPushNotificationConfigStore() if PUSH else None
+handler = DefaultRequestHandler(Answers(), InMemoryTaskStore(), push_config_store=configs)
 app = A2ARESTFastAPIApplication(CARD, handler, extended_agent_card=CARD).build()
 A2AStarletteApplication(CARD, handler, extended_agent_card=CARD).add_routes_to_app(app)
 for name, binding in {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON"}.items():

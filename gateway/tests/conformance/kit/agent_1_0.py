@@ -1,9 +1,9 @@
 """The reference agent for the compatibility kit of A2A 1.0, made with the Python a2a-sdk 1.3.0.
 
-Takes `PORT GRPC_PORT`. Serves JSON-RPC at `/`, HTTP+JSON at `/rest` and gRPC at its own port, and plays the scenarios
+Takes `PORT GRPC_PORT PUSH`. Serves JSON-RPC at `/`, HTTP+JSON at `/rest` and gRPC at its own port, and plays the scenarios
 of the kit (its `scenarios/*.feature`), which the id of the message names. Cards that name one binding alone are at
-`/cards/{jsonrpc,http_json,grpc}.json`, for a gateway that shall speak nothing else with it. Push notifications and the extended card are
-on: what an agent can do shows what the gateway lets through.
+`/cards/{jsonrpc,http_json,grpc}.json`, for a gateway that shall speak nothing else with it. The extended card is on; push
+notifications are `on` or `off`, as PUSH says: the gateway's own cards say that they are off.
 """
 
 import asyncio
@@ -40,6 +40,7 @@ from google.protobuf.struct_pb2 import Value
 from starlette.applications import Starlette
 
 PORT, GRPC_PORT = sys.argv[1:3]
+PUSH = {"on": True, "off": False}[sys.argv[3]]
 URL = f"http://127.0.0.1:{PORT}"
 # The kit waits twice its streaming timeout of two seconds.
 LONG_WORK = 4
@@ -52,7 +53,7 @@ CARD = AgentCard(
         AgentInterface(url=f"{URL}/rest", protocol_binding="HTTP+JSON", protocol_version="1.0"),
         AgentInterface(url=f"127.0.0.1:{GRPC_PORT}", protocol_binding="GRPC", protocol_version="1.0"),
     ],
-    capabilities=AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=True),
+    capabilities=AgentCapabilities(streaming=True, push_notifications=PUSH, extended_agent_card=True),
     default_input_modes=["text/plain"],
     default_output_modes=["text/plain"],
     skills=[AgentSkill(id="kit", name="Kit", description="Plays the scenarios.", tags=["test"])],
@@ -136,8 +137,8 @@ async def main():
         agent_executor=Scenarios(),
         task_store=InMemoryTaskStore(),
         agent_card=CARD,
-        push_config_store=configs,
-        push_sender=BasePushNotificationSender(httpx.AsyncClient(), configs, push_url_validator=anywhere),
+        push_config_store=configs if PUSH else None,
+        push_sender=BasePushNotificationSender(httpx.AsyncClient(), configs, push_url_validator=anywhere) if PUSH else None,
         extended_agent_card=CARD,
         push_url_validator=anywhere,
     )

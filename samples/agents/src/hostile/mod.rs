@@ -35,7 +35,7 @@ pub enum Behaviour {
     Refuse,
     /// Answers a stream request with one JSON error, not with events.
     ErrorToStream,
-    /// A stream that says WORKING and then ends in order, without a terminal event.
+    /// A stream that says WORKING and then ends in order, without a terminal event; who asks for the task hears the same.
     StopsUnfinished,
     /// Answers under another JSON-RPC id than it was asked.
     WrongRpcId,
@@ -161,6 +161,9 @@ impl Behaviour {
             Self::ErrorToStream => {
                 let refuse = || spoken.error(-32004, 400, "UNSUPPORTED_OPERATION", "This agent does not stream");
                 spoken.wants_stream().then(refuse)
+            }
+            Self::StopsUnfinished if spoken.asked == Asked::Get => {
+                Some(spoken.answer(spoken.task(TASK, State::Working, ANSWER)))
             }
             Self::StopsUnfinished => spoken.wants_stream().then(|| Reply::sse().event(working()).end().close()),
             Self::WrongRpcId => Some(spoken.clone().with_rpc_id("not-yours").honest("", ANSWER)),
