@@ -65,6 +65,13 @@ pub(crate) struct Match {
     pub(crate) settled: bool,
 }
 
+impl Match {
+    /// The same in a text that has so many bytes more before it.
+    pub(crate) fn behind(self, bytes: usize) -> Self {
+        Self { span: self.span.start + bytes..self.span.end + bytes, core: self.core + bytes, ..self }
+    }
+}
+
 /// What one text holds.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
@@ -103,7 +110,7 @@ impl Engine {
         let plain = normalise::plain(text);
         if let Some(plain) = &plain {
             self.whole(plain, "plain", &mut scanned);
-            scanned.hidden = Hidden::of(text);
+            scanned.hidden = hidden(text);
         }
         let base = plain.as_ref().unwrap_or(&source);
         self.disguised(base, &mut scanned);
@@ -111,7 +118,6 @@ impl Engine {
             let before = scanned.signals.len();
             self.part(&tags, &source, "tags", &mut scanned);
             raise(&mut scanned.signals, before);
-            scanned.hidden.row = scanned.hidden.row.max(tags.text().len());
         }
         scanned.matches.sort_by_key(|one| (one.span.start, one.span.end, one.rule));
         scanned.matches.dedup_by(|a, b| (a.rule, a.kind, &a.span) == (b.rule, b.kind, &b.span));
@@ -407,6 +413,13 @@ impl Custom {
             Self::Broken => base.len(),
         }
     }
+}
+
+/// How much of a text nobody sees; what is written in tag characters counts as one row.
+pub(crate) fn hidden(text: &str) -> Hidden {
+    let tags = normalise::tags(text).map_or(0, |tags| tags.text().len());
+    let hidden = Hidden::of(text);
+    Hidden { row: hidden.row.max(tags), ..hidden }
 }
 
 /// What of a match its hash is made of: no more than is known when the match begins to be replaced in a stream.

@@ -17,6 +17,7 @@
 //! | `engine` | every detector on one text, in every view of it |
 //! | `normalise` | views: what a text says once a disguise is undone, with the way back |
 //! | `detector` | what looks: secrets, personal data, injection, words, patterns, addresses, files |
+//! | `seek` | passing over what matters to nobody, quickly |
 //! | `measure`, `schema` | what looks at the message as a whole |
 //! | `redact`, `paint`, `hash` | replacing spans of texts and of trees; the keyed hash of what matched |
 //!
@@ -41,6 +42,7 @@ pub mod policy;
 mod redact;
 mod scan;
 mod schema;
+mod seek;
 pub mod stream;
 pub mod surface;
 pub mod verdict;

@@ -15,7 +15,7 @@ use crate::measure::Sizes;
 use crate::paint::Paint;
 use crate::policy::{self, Options, PolicyError};
 use crate::redact::Style;
-use crate::scan::{Hit, scan};
+use crate::scan::{Apart, Hit, scan};
 use crate::schema::Schema;
 use crate::stream::Inspector;
 use crate::surface::Surface;
@@ -226,7 +226,7 @@ pub fn inspect_all(
     json: &mut Json,
     structural: &dyn Fn(&Path<'_>) -> bool,
 ) -> Verdict {
-    let Examined { verdict, redacted, .. } = examine(pipelines, surface, json, structural, &HashSet::new());
+    let Examined { verdict, redacted, .. } = examine(pipelines, surface, json, structural, &Apart::default());
     if let Some(redacted) = redacted {
         *json = redacted;
     }
@@ -248,7 +248,7 @@ pub(crate) fn examine(
     surface: Surface,
     json: &Json,
     structural: &dyn Fn(&Path<'_>) -> bool,
-    apart: &HashSet<String>,
+    apart: &Apart<'_>,
 ) -> Examined {
     let guarding = pipelines.iter().copied().filter(|pipeline| pipeline.guards(surface));
     let mut seen: Vec<Seen<'_>> =
@@ -269,7 +269,7 @@ fn decide(
     seen: &mut [Seen<'_>],
     json: &Json,
     structural: &dyn Fn(&Path<'_>) -> bool,
-    apart: &HashSet<String>,
+    apart: &Apart<'_>,
 ) -> (Outcome, Option<Json>) {
     let blocking = enforced(seen).find(|(_, hit)| hit.action == Action::Block);
     if let Some((pipeline, hit)) = blocking {
@@ -316,7 +316,7 @@ fn left_over(
     seen: &[Seen<'_>],
     redacted: &Json,
     structural: &dyn Fn(&Path<'_>) -> bool,
-    apart: &HashSet<String>,
+    apart: &Apart<'_>,
 ) -> Option<(usize, Option<usize>, String)> {
     let enforcing = seen.iter().enumerate().filter(|(_, seen)| seen.pipeline.mode == Mode::Enforce);
     enforcing.into_iter().find_map(|(at, seen)| {

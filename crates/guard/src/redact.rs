@@ -198,7 +198,9 @@ fn masked(text: &str, marks: &[Mark], range: Range<usize>, write: &mut dyn FnMut
         .collect();
     for (offset, one) in text.get(range.clone()).unwrap_or_default().char_indices() {
         let at = range.start + offset;
-        let visible = covering.iter().filter(|(mark, _)| mark.span.contains(&at)).all(|(_, shown)| shown.contains(&at));
+        let mut over = covering.iter().filter(|(mark, _)| mark.span.contains(&at)).peekable();
+        // Where no mark is known any more, a long tail goes on.
+        let visible = over.peek().is_some() && over.all(|(_, shown)| shown.contains(&at));
         if visible || matches!(one, ' ' | '-') {
             write(at, Written::Text(text.get(at..at + one.len_utf8()).unwrap_or_default()));
         } else {

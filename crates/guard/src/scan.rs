@@ -47,12 +47,50 @@ pub(crate) struct Piece {
     pub(crate) span: Range<usize>,
 }
 
+/// Leaves that are looked at elsewhere, by their pointers.
+#[derive(Debug, Default)]
+pub(crate) struct Apart<'a> {
+    few: Vec<&'a str>,
+    many: HashSet<&'a str>,
+}
+
+impl<'a> Apart<'a> {
+    /// So many are compared one by one.
+    const FEW: usize = 8;
+
+    pub(crate) fn new(pointers: impl Iterator<Item = &'a String>) -> Self {
+        let few: Vec<&str> = pointers.map(String::as_str).collect();
+        if few.len() <= Self::FEW {
+            Self { few, many: HashSet::new() }
+        } else {
+            Self { few: Vec::new(), many: few.into_iter().collect() }
+        }
+    }
+
+    fn holds(&self, path: &Path<'_>) -> bool {
+        self.few.iter().any(|pointer| leads(path, pointer))
+            || (!self.many.is_empty() && self.many.contains(path.to_string().as_str()))
+    }
+}
+
+/// Whether the pointer is the path's, without writing the path out.
+fn leads(path: &Path<'_>, pointer: &str) -> bool {
+    let mut tokens = pointer.split('/').skip(1);
+    let same = path.segments.iter().all(|segment| match (segment, tokens.next()) {
+        (Segment::Key(key), Some(token)) if !token.contains('~') => *key == token,
+        (Segment::Key(key), Some(token)) => key.replace('~', "~0").replace('/', "~1") == token,
+        (Segment::Index(index), Some(token)) => token.parse() == Ok(*index),
+        (_, None) => false,
+    });
+    same && tokens.next().is_none()
+}
+
 /// Everything `pipeline` minds in the tree, in document order. `apart` names the leaves that are looked at elsewhere.
 pub(crate) fn scan(
     pipeline: &Pipeline,
     json: &Json,
     structural: &dyn Fn(&Path<'_>) -> bool,
-    apart: &HashSet<String>,
+    apart: &Apart<'_>,
 ) -> Vec<Hit> {
     let mut scanner = Scanner {
         pipeline,
@@ -80,7 +118,7 @@ struct Scanner<'p, 'a> {
     pipeline: &'p Pipeline,
     json: &'a Json,
     structural: &'p dyn Fn(&Path<'_>) -> bool,
-    apart: &'p HashSet<String>,
+    apart: &'p Apart<'p>,
     hits: Vec<Hit>,
     /// Hits per rule, so that a flood over many leaves is one too.
     counts: Vec<usize>,
@@ -114,7 +152,7 @@ impl<'a> Scanner<'_, 'a> {
         }
         let rigid = place != Place::Text || (self.structural)(path);
         if place == Place::Text {
-            if !self.apart.is_empty() && self.apart.contains(&path.to_string()) {
+            if self.apart.holds(path) {
                 return;
             }
             if let Some(bytes) = inline::of(path, text) {

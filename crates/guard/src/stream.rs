@@ -10,14 +10,14 @@
 
 mod channel;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use json::{Json, Path};
 
 use crate::finding::{Action, Finding, Mode, Place};
 use crate::pipeline::{Examined, Hold, Masks, Pipeline, examine, finding};
-use crate::scan::{Hit, Piece};
+use crate::scan::{Apart, Hit, Piece};
 use crate::surface::Surface;
 use crate::verdict::{Outcome, Verdict};
 use channel::{Channel, Pushed, Told};
@@ -111,23 +111,30 @@ impl Inspector {
     ) -> Judged {
         let pipelines: Vec<&Pipeline> = self.pipelines.iter().map(|pipeline| &**pipeline).collect();
         let pieces = passages.iter().filter(|passage| passage.extent != Extent::Whole);
-        let apart: HashSet<String> = pieces.flat_map(|passage| passage.leaves.iter().cloned()).collect();
+        let apart = Apart::new(pieces.flat_map(|passage| passage.leaves));
         let Examined { verdict, redacted, masks } = examine(&pipelines, self.surface, json, structural, &apart);
         let mut judged = Judged { verdict, flushes: Vec::new() };
-        let mut copy = redacted;
+        let mut told: Vec<(&str, String)> = Vec::new();
         for passage in passages {
             if judged.verdict.blocked_by().is_some() {
                 return Judged { flushes: Vec::new(), ..judged };
             }
-            self.passage(passage, json, &mut copy, &masks, &mut judged);
+            self.passage(passage, json, &mut told, &masks, &mut judged);
         }
         if ends && judged.verdict.blocked_by().is_none() {
             self.flush(&mut judged);
         }
-        match (judged.verdict.blocked_by().is_some(), copy) {
-            (true, _) => judged.flushes.clear(),
-            (false, Some(copy)) => *json = copy,
-            (false, None) => {}
+        if judged.verdict.blocked_by().is_some() {
+            judged.flushes.clear();
+            return judged;
+        }
+        if let Some(redacted) = redacted {
+            *json = redacted;
+        }
+        for (pointer, text) in told {
+            if let Some(Json::String(leaf)) = json.pointer_mut(pointer) {
+                *leaf = text;
+            }
         }
         judged
     }
@@ -139,11 +146,11 @@ impl Inspector {
         judged
     }
 
-    fn passage(
+    fn passage<'a>(
         &mut self,
-        passage: &Passage<'_>,
+        passage: &Passage<'a>,
         json: &Json,
-        copy: &mut Option<Json>,
+        out: &mut Vec<(&'a str, String)>,
         masks: &Masks,
         judged: &mut Judged,
     ) {
@@ -160,18 +167,17 @@ impl Inspector {
             return;
         }
         let hold = self.hold;
-        let channel = self.channels.entry(passage.channel.to_owned()).or_default();
+        if !self.channels.contains_key(passage.channel) {
+            self.channels.insert(passage.channel.to_owned(), Channel::new());
+        }
+        let Some(channel) = self.channels.get_mut(passage.channel) else { return };
         match passage.extent {
             Extent::Whole => channel.seed(&self.pipelines, &texts),
             Extent::Continues | Extent::Begins | Extent::Ends => {
                 let done = passage.extent == Extent::Ends;
-                let pushed = channel.push(&self.pipelines, &texts, done, hold);
-                let copy = copy.get_or_insert_with(|| json.clone());
-                for (pointer, out) in passage.leaves.iter().zip(&pushed.out) {
-                    if let Some(Json::String(leaf)) = copy.pointer_mut(pointer) {
-                        leaf.clone_from(out);
-                    }
-                }
+                let mut pushed = channel.push(&self.pipelines, &texts, done, hold);
+                let texts = std::mem::take(&mut pushed.out);
+                out.extend(passage.leaves.iter().map(String::as_str).zip(texts));
                 self.take(pushed, passage.leaves, masks, &mut judged.verdict);
             }
         }

@@ -2,14 +2,14 @@
 //! worth it, a second look at every byte finds rows of digits. Text without either costs a few nanoseconds a byte.
 #![expect(clippy::arithmetic_side_effects, reason = "offsets into a text in memory")]
 
-use std::collections::BTreeSet;
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::injection::{Injection, Quotes, Seen};
+use super::injection::{Bits, Injection, Look, Near, Quotes, Seen};
 use super::pii::{self, Wanted};
 use super::{Found, secret};
+use crate::seek::seek;
 
 /// The id of the injection detector.
 pub(crate) const INJECTION: &str = "injection";
@@ -24,7 +24,8 @@ pub(crate) fn kinds() -> impl Iterator<Item = (&'static str, bool)> {
 /// The compiled detectors that a policy wants.
 pub(crate) struct Builtins {
     literals: Option<AhoCorasick>,
-    acts: Vec<Act>,
+    /// What each literal is a reason for.
+    reasons: Vec<Reasons>,
     wanted: Wanted,
     injection: Option<Injection>,
     pub(crate) reach: Reach,
@@ -49,8 +50,19 @@ impl Reach {
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Secret(secret::Trigger),
-    Signal(usize),
+    /// A signal may begin there.
+    Start(usize),
+    /// A signal may be around it.
+    Anchor(usize),
     Email,
+}
+
+/// All that one literal is a reason for.
+#[derive(Debug, Default)]
+struct Reasons {
+    acts: Vec<Act>,
+    /// What signals need near their anchors.
+    sets: Option<Bits>,
 }
 
 /// What one text holds.
@@ -66,46 +78,58 @@ impl Builtins {
     /// Compiles what is wanted. The error would be a mistake in our tables.
     pub(crate) fn new(kinds: &BTreeSet<&'static str>) -> Result<Self, String> {
         let wanted = Wanted::new(&|kind| kinds.contains(kind));
-        let mut patterns: Vec<(&str, Act)> = secret::triggers()
-            .filter(|(_, trigger)| kinds.contains(trigger.kind()))
-            .map(|(literal, trigger)| (literal, Act::Secret(trigger)))
-            .collect();
+        let mut reasons: BTreeMap<Vec<u8>, Reasons> = BTreeMap::new();
+        let mut act = |literal: &[u8], act: Act| {
+            reasons.entry(literal.to_ascii_lowercase()).or_default().acts.push(act);
+        };
         let mut reach = Reach::default();
-        if !patterns.is_empty() {
+        for (literal, trigger) in secret::triggers().filter(|(_, trigger)| kinds.contains(trigger.kind())) {
+            act(literal.as_bytes(), Act::Secret(trigger));
             reach = reach.max(Reach { longest: secret::LONGEST, before: secret::BEFORE });
         }
         if kinds.iter().any(|kind| kind.starts_with("pii.")) {
             reach = reach.max(Reach { longest: pii::LONGEST, before: pii::BEFORE });
         }
         if wanted.email {
-            patterns.push(("@", Act::Email));
+            act(b"@", Act::Email);
         }
         let injection = if kinds.contains(INJECTION) { Some(Injection::new()?) } else { None };
-        if injection.is_some() {
-            patterns.extend(Injection::anchors().map(|(literal, signal)| (literal, Act::Signal(signal))));
+        if let Some(injection) = &injection {
+            for (literal, signal) in injection.anchors() {
+                act(literal.as_bytes(), Act::Anchor(signal));
+            }
+            for (literal, signal) in injection.starts() {
+                act(literal, Act::Start(signal));
+            }
+            for (literal, sets) in injection.gates.literals() {
+                reasons.entry(literal.to_owned()).or_default().sets = Some(sets);
+            }
         }
-        let literals = if patterns.is_empty() {
+        let literals = if reasons.is_empty() {
             None
         } else {
             let automaton = AhoCorasick::builder()
                 .ascii_case_insensitive(true)
                 .match_kind(MatchKind::Standard)
                 .kind(Some(AhoCorasickKind::DFA))
-                .build(patterns.iter().map(|(literal, _)| literal));
+                .build(reasons.keys());
             Some(automaton.map_err(|error| error.to_string())?)
         };
-        let acts = patterns.into_iter().map(|(_, act)| act).collect();
-        Ok(Self { literals, acts, wanted, injection, reach })
+        Ok(Self { literals, reasons: reasons.into_values().collect(), wanted, injection, reach })
     }
 
     /// Nothing at all.
     pub(crate) fn none() -> Self {
         let wanted = Wanted::new(&|_| false);
-        Self { literals: None, acts: Vec::new(), wanted, injection: None, reach: Reach::default() }
+        Self { literals: None, reasons: Vec::new(), wanted, injection: None, reach: Reach::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.acts.is_empty() && !self.wanted.rows() && !self.wanted.letters() && !self.wanted.mac && !self.wanted.crypto
+        self.reasons.is_empty()
+            && !self.wanted.rows()
+            && !self.wanted.letters()
+            && !self.wanted.mac
+            && !self.wanted.crypto
     }
 
     /// Whether rows of digits with signs between them are looked at.
@@ -138,50 +162,54 @@ impl Builtins {
         let Some(Ok(all)) = self.literals.as_ref().map(|literals| literals.try_find_overlapping_iter(text)) else {
             return;
         };
-        // A signal that was not there is not looked for again until the window has moved on.
-        let mut tried: Vec<usize> = Vec::new();
-        for (count, literal) in all.enumerate() {
-            if count >= MOST_LOOKS {
+        let mut near = Near::default();
+        let mut count = 0_usize;
+        for literal in all {
+            let span = literal.range();
+            let Some(reasons) = self.reasons.get(literal.pattern().as_usize()) else { continue };
+            count += reasons.acts.len();
+            if count > MOST_LOOKS {
                 sight.flooded = true;
                 return;
             }
-            let span = literal.range();
-            match self.acts.get(literal.pattern().as_usize()) {
-                Some(Act::Secret(trigger)) => sight.found.extend(trigger.look(text, span)),
-                Some(Act::Email) => sight.found.extend(pii::email_at(text, span.start)),
-                Some(Act::Signal(signal)) => {
-                    self.signal(text, *signal, &span, quotes, (&mut tried, &mut sight.signals))
+            if let Some(sets) = reasons.sets {
+                near.literal(span.end, sets);
+            }
+            for act in &reasons.acts {
+                match act {
+                    Act::Secret(trigger) => sight.found.extend(trigger.look(text, span.clone())),
+                    Act::Email => sight.found.extend(pii::email_at(text, span.start)),
+                    Act::Start(signal) => near.start(*signal, span.clone()),
+                    Act::Anchor(signal) => near.anchor(*signal, span.clone()),
                 }
-                None => {}
             }
         }
+        self.signalled(text, quotes, &near, &mut sight.signals);
     }
 
-    fn signal(
-        &self,
-        text: &str,
-        signal: usize,
-        anchor: &Range<usize>,
-        quotes: Quotes,
-        (tried, signals): (&mut Vec<usize>, &mut Vec<Seen>),
-    ) {
+    /// Looks where signals may be.
+    fn signalled(&self, text: &str, quotes: Quotes, near: &Near, signals: &mut Vec<Seen>) {
         let Some(injection) = &self.injection else { return };
-        if tried.len() <= signal {
-            tried.resize(signal + 1, usize::MAX);
-        }
-        let Some(last) = tried.get_mut(signal) else { return };
-        // Windows overlap; the next look covers what this one would.
-        if *last != usize::MAX && anchor.start < *last + 64 {
-            return;
-        }
-        match injection.look(text, signal, anchor, quotes) {
-            Some(seen) => {
-                *last = seen.span.end.max(anchor.start);
-                if signals.len() < super::MOST_SPANS {
-                    signals.push(seen);
-                }
+        // One that was found is not looked for again inside itself, and one that was not around an anchor is not
+        // looked for until the window has moved on.
+        let mut tried: BTreeMap<usize, usize> = BTreeMap::new();
+        for (signal, look) in near.looks(&injection.gates) {
+            let (start, apart) = match &look {
+                Look::At(start) => (*start, 0),
+                Look::Around(anchor) => (anchor.start, 64),
+            };
+            if tried.get(&signal).is_some_and(|last| start < *last + apart) {
+                continue;
             }
-            None => *last = anchor.start,
+            match injection.look(text, signal, &look, quotes) {
+                Some(seen) => {
+                    tried.insert(signal, seen.span.end.max(start));
+                    if signals.len() < super::MOST_SPANS {
+                        signals.push(seen);
+                    }
+                }
+                None => _ = tried.insert(signal, start),
+            }
         }
     }
 
@@ -192,30 +220,38 @@ impl Builtins {
         }
         let bytes = text.as_bytes();
         let mut row_end = 0;
-        let mut word = false;
-        for (at, byte) in bytes.iter().enumerate() {
-            let starts = !word;
-            word = byte.is_ascii_alphanumeric();
-            if byte.is_ascii_digit() {
-                if rows && at >= row_end {
-                    let (row, end) = pii::Row::from(text, at);
-                    row_end = end;
-                    pii::number_at(text, &row, &self.wanted, found);
-                }
-                if starts && self.wanted.crypto && matches!(byte, b'0' | b'1' | b'3') {
-                    found.extend(pii::crypto_at(text, at));
-                }
-            } else if word && starts {
-                let digit = bytes.get(at + 1..at + 7).is_some_and(|next| next.iter().any(u8::is_ascii_digit));
-                if letters && digit {
-                    pii::lettered_at(text, at, &self.wanted, found);
-                }
-                if self.wanted.crypto && *byte == b'b' {
-                    found.extend(pii::crypto_at(text, at));
-                }
-            } else if matches!(byte, b':' | b'-') {
+        let mut behind = 0;
+        let mut next = 0;
+        // In ASCII the colon follows the digits; all that is looked for has one of these.
+        while let Some(at) = seek(bytes, next, |byte| (byte.wrapping_sub(b'0') <= 10) | (byte == b'-')) {
+            next = at + 1;
+            if !bytes.get(at).is_some_and(u8::is_ascii_digit) {
                 self.separated(text, at, found);
+                continue;
             }
+            for start in at.saturating_sub(6).max(behind)..=at {
+                let before = start.checked_sub(1).and_then(|before| bytes.get(before));
+                if !before.is_some_and(u8::is_ascii_alphanumeric) {
+                    self.word(text, start, found);
+                }
+            }
+            behind = at + 1;
+            if rows && at >= row_end {
+                let (row, end) = pii::Row::from(text, at);
+                row_end = end;
+                pii::number_at(text, &row, &self.wanted, found);
+            }
+        }
+    }
+
+    /// What begins a word with a digit in it or soon behind it.
+    fn word(&self, text: &str, start: usize, found: &mut Vec<Found>) {
+        let Some(first) = text.as_bytes().get(start) else { return };
+        if self.wanted.letters() && first.is_ascii_alphabetic() {
+            pii::lettered_at(text, start, &self.wanted, found);
+        }
+        if self.wanted.crypto && matches!(first, b'0' | b'1' | b'3' | b'b') {
+            found.extend(pii::crypto_at(text, start));
         }
     }
 
@@ -236,5 +272,43 @@ impl Builtins {
                 found.extend(pii::ip_v6_at(text, at));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the pass over all literals finds, and what every signal's own expression finds in the whole text.
+    #[test]
+    fn no_signal_is_lost_between_the_literals() {
+        let builtins = Builtins::new(&BTreeSet::from([INJECTION])).unwrap();
+        let injection = builtins.injection.as_ref().unwrap();
+        let literals: Vec<String> =
+            injection.gates.literals().filter_map(|(literal, _)| String::from_utf8(literal.to_vec()).ok()).collect();
+        let fillers = [
+            " ", ", ", "the ", "all ", "to ", "your ", "every ", "about ", "my ", ": ", "\n", "of this ", "s ", "ing ",
+        ];
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut roll = |sides: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state >> 11).unwrap() % sides
+        };
+        let mut compared = 0;
+        for _ in 0..300 {
+            let mut text = String::new();
+            for _ in 0..30 {
+                text.push_str(&literals[roll(literals.len())]);
+                text.push_str(fillers[roll(fillers.len())]);
+            }
+            let seen = builtins.signals(&text, Quotes::Count);
+            for (name, span) in injection.whole(&text) {
+                compared += 1;
+                assert!(seen.iter().any(|one| one.name == name), "{name}: {:?} in {text:?}", text.get(span));
+            }
+        }
+        assert!(compared > 300, "{compared}");
     }
 }

@@ -22,19 +22,20 @@ pub(crate) fn views(text: &str, see: &mut dyn FnMut(View<'static>)) {
     let bytes = text.as_bytes();
     let mut run: Vec<usize> = Vec::new();
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        if !is_digit(byte) {
-            at += 1;
+    // A run that is long enough has a digit here; from it, back to where the run begins.
+    while let Some(byte) = bytes.get(at + SHORTEST_BASE64 - 1) {
+        if !is_digit(*byte) {
+            at += SHORTEST_BASE64;
             continue;
         }
-        let end = at + bytes.get(at..).unwrap_or_default().iter().take_while(|b| is_digit(**b)).count();
-        if end - at >= SHORTEST_BASE64 {
+        let before = bytes.get(at..at + SHORTEST_BASE64 - 1).unwrap_or_default();
+        let start = at + before.iter().rposition(|byte| !is_digit(*byte)).map_or(0, |last| last + 1);
+        let end = start + bytes.get(start..).unwrap_or_default().iter().take_while(|b| is_digit(**b)).count();
+        at = end;
+        if end - start >= SHORTEST_BASE64 {
             run.clear();
-            let end = extend(bytes, at, end, &mut run);
+            at = extend(bytes, start, end, &mut run);
             decode(bytes, &run, see);
-            at = end;
-        } else {
-            at = end;
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use super::View;
 use super::map::{Builder, Map};
+use crate::seek::seek;
 use std::ops::Range;
 
 /// Most copies of one text.
@@ -45,8 +46,8 @@ fn find(text: &str) -> Vec<Escape> {
     let bytes = text.as_bytes();
     let mut escapes = Vec::new();
     let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| b"%\\&=".contains(byte))) {
-        at += found;
+    while let Some(found) = seek(bytes, at, |byte| (byte == b'%') | (byte == b'\\') | (byte == b'&') | (byte == b'=')) {
+        at = found;
         match escape(text.get(at..).unwrap_or_default()) {
             Some((length, stands_for)) => {
                 escapes.push(Escape { source: at..at + length, stands_for });

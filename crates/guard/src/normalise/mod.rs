@@ -20,6 +20,8 @@ pub(crate) mod spell;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::seek;
+
 pub(crate) use fold::is_ignorable;
 use map::{Builder, Map};
 
@@ -75,7 +77,10 @@ impl<'a> View<'a> {
 
 /// Whether [`plain`] would change nothing.
 pub(crate) fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, 0x20..=0x7E | b'\t' | b'\n' | b'\r'))
+    !seek::any(text.as_bytes(), |byte| {
+        // Written so that many are asked at once.
+        (byte.wrapping_sub(0x20) > 0x5E) & (byte != b'\t') & (byte != b'\n') & (byte != b'\r')
+    })
 }
 
 /// What a careful reader takes the text for, case kept; `None` if that is the text itself.

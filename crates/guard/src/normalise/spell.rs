@@ -6,6 +6,7 @@
 use super::View;
 use super::escape::windows;
 use super::map::Builder;
+use crate::seek::seek;
 use std::ops::Range;
 
 /// Fewest single letters in a row that are a spelled word.
@@ -13,8 +14,7 @@ const SHORTEST_ROW: usize = 5;
 
 /// Shows the text around words with digits for letters, and every row of single letters.
 pub(crate) fn views(text: &str, reach: usize, see: &mut dyn FnMut(View<'static>)) {
-    let odd: Vec<Range<usize>> =
-        tokens(text).filter(|token| is_leet(text.get(token.clone()).unwrap_or_default())).collect();
+    let odd = odd_tokens(text);
     for window in windows(text, odd.iter().cloned(), reach) {
         let twofold = text.get(window.clone()).is_some_and(|piece| piece.contains(['1', '|']));
         see(plain_letters(text, window.clone(), &odd, 'i'));
@@ -25,11 +25,22 @@ pub(crate) fn views(text: &str, reach: usize, see: &mut dyn FnMut(View<'static>)
     rows(text, see);
 }
 
-fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.split_ascii_whitespace().map(|token| {
-        let start = token.as_ptr() as usize - text.as_ptr() as usize;
-        start..start + token.len()
-    })
+/// Words with digits or signs for letters.
+fn odd_tokens(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut odd = Vec::new();
+    let mut behind = 0;
+    while let Some(at) = seek(bytes, behind, may_stand) {
+        let before = bytes.get(behind..at).unwrap_or_default();
+        let start = behind + before.iter().rposition(u8::is_ascii_whitespace).map_or(0, |last| last + 1);
+        let rest = bytes.get(at..).unwrap_or_default();
+        let end = at + rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+        if is_leet(text.get(start..end).unwrap_or_default()) {
+            odd.push(start..end);
+        }
+        behind = end;
+    }
+    odd
 }
 
 fn is_leet(token: &str) -> bool {
@@ -53,6 +64,12 @@ const fn letter(sign: char) -> Option<char> {
     })
 }
 
+/// Whether [`letter`] may know the byte; written so that many are asked at once.
+const fn may_stand(byte: u8) -> bool {
+    let signs = (byte == b'!') | (byte == b'$') | (byte == b'+') | (byte == b'@') | (byte == b'|');
+    signs | (byte.wrapping_sub(b'0') <= 7)
+}
+
 /// `one` is what the digit one stands for: an i or an l.
 fn plain_letters(text: &str, window: Range<usize>, odd: &[Range<usize>], one: char) -> View<'static> {
     let mut built = Builder::with_capacity(window.len());
@@ -74,15 +91,9 @@ fn plain_letters(text: &str, window: Range<usize>, odd: &[Range<usize>], one: ch
 
 /// Rows of single letters with one sign between each two; two spaces are one.
 fn rows(text: &str, see: &mut dyn FnMut(View<'static>)) {
-    let mut letters = text.char_indices().peekable();
-    let mut before = ' ';
-    while let Some((at, one)) = letters.next() {
-        let starts = one.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric();
-        before = one;
-        let single = |rest: &str| rest.chars().nth(1).is_none_or(|next| !next.is_ascii_alphanumeric());
-        if !starts || !single(text.get(at..).unwrap_or_default()) {
-            continue;
-        }
+    let mut behind = 0;
+    while let Some(at) = single(text.as_bytes(), behind) {
+        behind = at + 1;
         let mut built = Builder::with_capacity(64);
         let mut count = 0_usize;
         let mut end = at;
@@ -97,11 +108,42 @@ fn rows(text: &str, see: &mut dyn FnMut(View<'static>)) {
         if count >= SHORTEST_ROW {
             let (copy, map) = built.finish();
             see(View::made(copy, map));
-            while letters.next_if(|(next, _)| *next < end).is_some() {}
-            before = 'a';
+            behind = end;
         }
     }
 }
+
+/// The next letter or digit from `from` on with none beside it.
+fn single(bytes: &[u8], from: usize) -> Option<usize> {
+    // Written so that many are asked at once.
+    let plain = |byte: u8| ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte.wrapping_sub(b'0') < 10);
+    let alone = |before: u8, one: u8, next: u8| plain(one) & !plain(before) & !plain(next);
+    let beside = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
+    let mut at = from;
+    while at < bytes.len() {
+        // Many at a time, but for the ends.
+        let together = |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk::<TOGETHER>);
+        if let (Some(before), Some(ones), Some(nexts)) =
+            (at.checked_sub(1).and_then(together), together(at), together(at + 1))
+        {
+            let all = before.iter().zip(ones).zip(nexts);
+            if !all.fold(false, |any, ((before, one), next)| any | alone(*before, *one, *next)) {
+                at += TOGETHER;
+                continue;
+            }
+        }
+        let end = (at + TOGETHER).min(bytes.len());
+        let found = (at..end).find(|at| alone(beside(at.checked_sub(1)), beside(Some(*at)), beside(Some(at + 1))));
+        if found.is_some() {
+            return found;
+        }
+        at = end;
+    }
+    None
+}
+
+/// So many bytes are looked at together.
+const TOGETHER: usize = 32;
 
 /// Gives each letter of the row that `rest` begins with, and whether a wide gap is before it.
 fn row(rest: &str, mut give: impl FnMut(usize, char, bool)) {

@@ -9,7 +9,7 @@ use crate::detector::builtin::INJECTION;
 use crate::detector::injection::STRETCH;
 use crate::detector::secret::LONGEST_KEY;
 use crate::detector::{Tail, ceil, floor};
-use crate::engine::{HIDDEN, Match, Scanned};
+use crate::engine::{HIDDEN, Match, Scanned, hidden};
 use crate::finding::{Action, Mode};
 use crate::hash::{MatchHash, hex};
 use crate::normalise::{self, View};
@@ -75,6 +75,10 @@ pub(super) struct Channel {
     signals: HashMap<(usize, &'static str), (u8, usize)>,
     /// Offsets in the window where another channel's text begins.
     joints: Vec<usize>,
+    /// By pipeline, what was found in the window the last time.
+    seen: Vec<Vec<Match>>,
+    /// All that begins before this place in the window was found then, whatever follows.
+    known: usize,
     over: bool,
 }
 
@@ -115,7 +119,7 @@ impl Channel {
         let bounds = self.append(texts);
         let mut pushed = Pushed { out: vec![String::new(); texts.len().max(1)], ..Pushed::default() };
         let text = std::mem::take(&mut self.window);
-        let scanned: Vec<Scanned> = pipelines.iter().map(|pipeline| pipeline.engine.scan(&text)).collect();
+        let scanned = self.scan(pipelines, &text);
         let safe = if done { text.len() } else { self.safe(pipelines, &text, hold) };
         let marks = self.decide(pipelines, &scanned, (&text, safe, done), &bounds, &mut pushed);
         if pushed.cut.is_none() {
@@ -131,6 +135,7 @@ impl Channel {
             *replaced |= !marks.is_empty();
             self.recheck(pipelines, &written, done, &mut pushed);
         }
+        self.remember(pipelines, &text, scanned);
         self.window = text;
         let most = if hold == Hold::Message { MOST_HELD_MESSAGE } else { MOST_HELD };
         if self.held() > most && pushed.cut.is_none() {
@@ -145,8 +150,7 @@ impl Channel {
     pub(super) fn seed(&mut self, pipelines: &[Arc<Pipeline>], texts: &[&str]) {
         let _ = self.push(pipelines, texts, false, Hold::Exact);
         let trusted = self.trusted(pipelines);
-        for (at, pipeline) in pipelines.iter().enumerate() {
-            let all = pipeline.engine.scan(&self.window).matches;
+        for (at, all) in self.seen.iter().enumerate() {
             let places = all
                 .iter()
                 .filter(|one| one.span.start >= trusted)
@@ -167,12 +171,20 @@ impl Channel {
     pub(super) fn crossing(&mut self, pipelines: &[Arc<Pipeline>], texts: &[&str]) -> Vec<Told> {
         let bounds = self.append(texts);
         let mut found = Vec::new();
-        if !self.joints.is_empty() {
+        if self.joints.is_empty() {
+            self.known = 0;
+        } else {
+            let from = self.rescanned(pipelines, &self.window);
+            let rest = self.window.get(from..).unwrap_or_default();
             for (at, pipeline) in pipelines.iter().enumerate() {
                 if !(0..pipeline.rules.len()).any(|rule| acts(pipeline, rule)) {
                     continue;
                 }
-                for one in pipeline.engine.scan(&self.window).matches {
+                for one in pipeline.engine.scan(rest).matches {
+                    let one = one.behind(from);
+                    if one.span.start < self.known {
+                        continue;
+                    }
                     let crosses = self.joints.iter().any(|joint| one.span.start < *joint && *joint < one.span.end);
                     // What ends before this event was looked at with that.
                     let fresh = one.span.end > bounds.starts().first().copied().unwrap_or_default();
@@ -182,9 +194,52 @@ impl Channel {
                 }
             }
         }
+        if !self.joints.is_empty() {
+            self.known = decided(pipelines, &self.window);
+        }
         self.released = self.window.len();
         self.trim(pipelines);
         found
+    }
+
+    /// From where on the window must be looked at again.
+    fn rescanned(&self, pipelines: &[Arc<Pipeline>], text: &str) -> usize {
+        floor(text, self.known.saturating_sub(context(pipelines)))
+    }
+
+    /// What the window holds: what was found before, and what more text brought.
+    fn scan(&mut self, pipelines: &[Arc<Pipeline>], text: &str) -> Vec<Scanned> {
+        let (from, known) = (self.rescanned(pipelines, text), self.known);
+        let mut seen = std::mem::take(&mut self.seen).into_iter();
+        let scan = |pipeline: &Arc<Pipeline>| {
+            let before = seen.next().unwrap_or_default();
+            if from == 0 {
+                return pipeline.engine.scan(text);
+            }
+            let mut scanned = pipeline.engine.scan(text.get(from..).unwrap_or_default());
+            let fresh = std::mem::take(&mut scanned.matches).into_iter().map(|one| one.behind(from));
+            let fresh = fresh.filter(|one| one.span.start >= known);
+            scanned.matches = before.into_iter().filter(|one| one.span.start < known).chain(fresh).collect();
+            scanned.signals.retain_mut(|seen| {
+                seen.span = seen.span.start + from..seen.span.end + from;
+                seen.span.start >= known
+            });
+            if !normalise::is_plain(text) {
+                scanned.hidden = hidden(text);
+            }
+            scanned
+        };
+        pipelines.iter().map(scan).collect()
+    }
+
+    /// Keeps what was found, so that only what could still change is looked for again.
+    fn remember(&mut self, pipelines: &[Arc<Pipeline>], text: &str, scanned: Vec<Scanned>) {
+        let mut known = decided(pipelines, text);
+        for one in scanned.iter().flat_map(|scanned| &scanned.matches).filter(|one| one.open != Tail::None) {
+            known = known.min(one.span.start);
+        }
+        self.known = known;
+        self.seen = scanned.into_iter().map(|scanned| scanned.matches).collect();
     }
 
     fn append(&mut self, texts: &[&str]) -> Bounds {
@@ -423,6 +478,17 @@ impl Channel {
         self.released -= cut;
         self.before += cut;
         self.painter.shift(cut);
+        self.known = self.known.saturating_sub(cut);
+        for seen in &mut self.seen {
+            seen.retain_mut(|one| {
+                let kept = one.span.start >= cut;
+                if kept {
+                    one.span = one.span.start - cut..one.span.end - cut;
+                    one.core -= cut;
+                }
+                kept
+            });
+        }
         self.tails.iter_mut().for_each(|one| one.at = one.at.saturating_sub(cut));
         self.joints.retain(|joint| *joint > cut);
         self.joints.iter_mut().for_each(|joint| *joint -= cut);
@@ -430,6 +496,19 @@ impl Channel {
         self.told.retain(|(_, _, place)| *place >= before);
     }
 }
+
+/// Where the earliest match of any rule may have begun that more text could still complete or change.
+fn decided(pipelines: &[Arc<Pipeline>], text: &str) -> usize {
+    let of = |pipeline: &Arc<Pipeline>| {
+        let live = pipeline.engine.live(text, &|_| true);
+        let signals = if pipeline.engine.injection.is_empty() { 0 } else { SIGNAL };
+        live.min(floor(text, text.len().saturating_sub(signals)))
+    };
+    pipelines.iter().map(of).min().unwrap_or(0)
+}
+
+/// Most bytes between the start of a signal of injection and where it is decided.
+const SIGNAL: usize = 512;
 
 /// Whether a rule's findings change or stop text.
 fn acts(pipeline: &Pipeline, rule: usize) -> bool {
@@ -447,7 +526,7 @@ fn mark(at: usize, pipeline: &Pipeline, one: &Match) -> Mark {
 fn reach(pipelines: &[Arc<Pipeline>]) -> usize {
     let longest = pipelines.iter().map(|pipeline| pipeline.engine.reach().longest).max().unwrap_or_default();
     let signals = pipelines.iter().any(|pipeline| !pipeline.engine.injection.is_empty());
-    (longest.max(64) * 4).max(if signals { 512 } else { 0 })
+    (longest.max(64) * 4).max(if signals { SIGNAL } else { 0 })
 }
 
 /// Most bytes that a detector looks at before a match.

@@ -257,3 +257,20 @@ fn a_blocked_event_is_as_it_came() {
     assert_eq!(inspector.event(&mut event, &|_| false, &passages, false).verdict.outcome, blocked("phrase"));
     assert_eq!(String::from_utf8_lossy(&write(&event)), source);
 }
+
+#[test]
+fn a_long_masked_tail_stays_masked() {
+    let document = r#"{"surfaces":["a2a_outbound"],"detectors":[{"id":"secret","action":"mask"}]}"#;
+    let document = read(document.as_bytes(), &Limits::default()).unwrap();
+    let pipeline = Arc::new(Pipeline::compile(&document, &Options { key: b"key", policy: "p", version: 1 }).unwrap());
+    let token = format!("eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0{}", "aQ3xW_".repeat(2_000));
+    for size in [7, 64, 1_000, 9_000] {
+        let mut inspector = pipeline.inspector(Surface::Outbound);
+        let mut out = String::new();
+        for piece in format!("a {token} b").as_bytes().chunks(size) {
+            out += &send(&mut inspector, "a", std::str::from_utf8(piece).unwrap(), Extent::Continues).1;
+        }
+        out += &inspector.finish().flushes.into_iter().map(|flush| flush.text).collect::<String>();
+        assert!(out == format!("a {} b", "*".repeat(token.len())), "{size}");
+    }
+}

@@ -6,9 +6,15 @@
 //! author: docs/guardrails-quality.md says how far it goes.
 #![expect(clippy::arithmetic_side_effects, reason = "offsets into a text in memory, sums of small weights")]
 
+mod gate;
 mod signals;
 
-use regex::bytes::{Regex, RegexBuilder};
+use super::{ceil, floor};
+
+pub(super) use gate::{Bits, Gates, Look, Near};
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input};
 use std::ops::Range;
 
 /// Something that attempts have in common.
@@ -24,7 +30,7 @@ struct Signal {
 }
 
 /// How far around an anchor is looked, in bytes.
-const AROUND: usize = 240;
+pub(super) const AROUND: usize = 240;
 /// How far apart signals may be and still add up.
 pub(crate) const STRETCH: usize = 4096;
 
@@ -32,6 +38,7 @@ pub(crate) const STRETCH: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Injection {
     compiled: Vec<(Signal, Regex)>,
+    pub(super) gates: Gates,
 }
 
 /// A signal in a text.
@@ -46,28 +53,51 @@ impl Injection {
     /// Compiles the table. The error would be a mistake in it.
     pub(super) fn new() -> Result<Self, String> {
         let mut compiled = Vec::with_capacity(signals::SIGNALS.len());
-        for signal in signals::SIGNALS {
-            compiled.push((*signal, compile(signal.seek)?));
+        let sources: Vec<String> = signals::SIGNALS.iter().map(|signal| source_of(signal.seek)).collect();
+        for (signal, source) in signals::SIGNALS.iter().zip(&sources) {
+            compiled.push((*signal, compile(source)?));
         }
-        Ok(Self { compiled })
+        let gates =
+            Gates::of(sources.iter().map(String::as_str).zip(signals::SIGNALS.iter().map(|signal| signal.anchors)))?;
+        Ok(Self { compiled, gates })
     }
 
-    /// What to look for, and which signal it belongs to.
-    pub(super) fn anchors() -> impl Iterator<Item = (&'static str, usize)> {
-        signals::SIGNALS
-            .iter()
-            .enumerate()
-            .flat_map(|(at, signal)| signal.anchors.iter().map(move |anchor| (*anchor, at)))
+    /// What each signal's expression finds first in a text, if it is near an anchor of its own.
+    #[cfg(test)]
+    pub(super) fn whole(&self, text: &str) -> Vec<(&'static str, Range<usize>)> {
+        let find = |(signal, seek): &(Signal, Regex)| {
+            let found = seek.find(text)?.range();
+            let inside = text.get(found.clone())?.to_ascii_lowercase();
+            (found.len() < AROUND && signal.anchors.iter().any(|anchor| inside.contains(anchor)))
+                .then_some((signal.name, found))
+        };
+        self.compiled.iter().filter_map(find).collect()
     }
 
-    /// A closer look around an anchor.
-    pub(super) fn look(&self, text: &str, signal: usize, anchor: &Range<usize>, quotes: Quotes) -> Option<Seen> {
+    /// What to look around, and for which signal.
+    pub(super) fn anchors(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let around = self.compiled.iter().enumerate().filter(|(at, _)| self.gates.starts(*at).is_empty());
+        around.flat_map(|(at, (signal, _))| signal.anchors.iter().map(move |anchor| (*anchor, at)))
+    }
+
+    /// What a signal may begin with, and which.
+    pub(super) fn starts(&self) -> impl Iterator<Item = (&[u8], usize)> {
+        (0..self.compiled.len()).flat_map(|at| self.gates.starts(at).iter().map(move |start| (start.as_slice(), at)))
+    }
+
+    /// A closer look.
+    pub(super) fn look(&self, text: &str, signal: usize, place: &Look, quotes: Quotes) -> Option<Seen> {
         let (signal, seek) = self.compiled.get(signal)?;
-        let from = anchor.start.saturating_sub(AROUND);
-        let to = (anchor.end + AROUND).min(text.len());
-        let found = seek.find(text.as_bytes().get(from..to)?)?;
-        let start = (0..=from + found.start()).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let end = (from + found.end()..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+        let input = match place {
+            Look::At(start) => {
+                Input::new(text).span(*start..(start + AROUND * 2).min(text.len())).anchored(Anchored::Yes)
+            }
+            Look::Around(anchor) => {
+                Input::new(text).span(anchor.start.saturating_sub(AROUND)..(anchor.end + AROUND).min(text.len()))
+            }
+        };
+        let found = seek.search(&input)?;
+        let (start, end) = (floor(text, found.start()), ceil(text, found.end()));
         let quoted = quotes == Quotes::Dampen && is_quoted(text, &(start..end));
         let weight = if quoted { signal.weight * 3 / 5 } else { signal.weight };
         (start < end).then_some(Seen { name: signal.name, weight, span: start..end })
@@ -110,7 +140,8 @@ pub(crate) fn score(signals: &mut [Seen]) -> Option<(u8, Range<usize>)> {
     best.map(|(sum, span)| (u8::try_from(sum.min(100)).unwrap_or(100), span))
 }
 
-fn compile(seek: &str) -> Result<Regex, String> {
+/// The expression of a signal, its short forms written out.
+fn source_of(seek: &str) -> String {
     let mut source = String::with_capacity(seek.len() * 4);
     let mut pieces = seek.split('@');
     source.push_str(pieces.next().unwrap_or_default());
@@ -132,15 +163,16 @@ fn compile(seek: &str) -> Result<Regex, String> {
             }
         }
     }
-    let source = source.replace('~', r"[^a-z0-9]{0,4}");
+    source.replace('~', r"[^a-z0-9]{0,4}")
+}
+
+fn compile(source: &str) -> Result<Regex, String> {
     // ASCII classes: look-alikes are folded before, and Unicode tables would cost megabytes.
-    RegexBuilder::new(&source)
-        .case_insensitive(true)
-        .unicode(false)
-        .size_limit(4 << 20)
-        .dfa_size_limit(1 << 20)
-        .build()
-        .map_err(|error| format!("{seek}: {error}"))
+    Regex::builder()
+        .syntax(syntax::Config::new().case_insensitive(true).unicode(false).utf8(false))
+        .configure(Regex::config().utf8_empty(false).nfa_size_limit(Some(4 << 20)).hybrid_cache_capacity(1 << 20))
+        .build(source)
+        .map_err(|error| format!("{source}: {error}"))
 }
 
 /// Whether the span lies in quotes or code on its line.
