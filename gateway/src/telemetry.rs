@@ -1,13 +1,17 @@
 //! Logs and metrics: set up once, every name in one place.
 //!
 //! Logs are constant messages with fields; message texts, credentials and whole header maps are never fields. Metric
-//! labels are closed sets (outcome, dialect, operation), never names that a caller chooses.
+//! labels are closed sets (outcome, dialect, operation, kind of finding), never names that a caller chooses. Tenants and
+//! cards are labels where an administrator made them, as many as [`Calls::MOST`]; the rest count together.
 
 use prometheus::{
-    Encoder as _, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    Encoder as _, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry,
 };
 
 use crate::config::{LogFormat, Telemetry};
+use std::collections::HashSet;
+use std::sync::{PoisonError, RwLock};
 
 /// Sends log lines to standard error in the configured form. The first call wins; later ones are no error, because a
 /// test binary starts many gateways.
@@ -29,6 +33,16 @@ pub struct Metrics {
     pub requests: IntCounterVec,
     /// `chancery_refusals_total{reason}`: requests that the gateway refused, also those that proved nobody.
     pub refusals: IntCounterVec,
+    /// `chancery_calls_total{tenant,card,operation,outcome}`: finished calls of cards that exist.
+    pub calls: Calls,
+    /// `chancery_call_seconds{operation}`: from a call's head to its last byte.
+    pub call_seconds: HistogramVec,
+    /// `chancery_findings_total{detector,action,surface,mode}`: what guardrails saw.
+    pub findings: IntCounterVec,
+    /// `chancery_guard_seconds`: time that the guardrails took for one call, guards outside included.
+    pub guard_seconds: Histogram,
+    /// `chancery_upstream_failures_total{kind}`: calls that agents did not answer, or broke off.
+    pub upstream_failures: IntCounterVec,
     /// `chancery_requests_in_flight`: requests that are being served.
     pub in_flight: IntGauge,
     /// `chancery_streams_open`: event streams that are open.
@@ -84,6 +98,27 @@ impl Metrics {
                 &["outcome", "dialect", "operation"],
             )?,
             refusals: of.counters("chancery_refusals_total", "Requests the gateway refused", &["reason"])?,
+            calls: Calls::new(of.counters(
+                "chancery_calls_total",
+                "Finished calls of cards that exist",
+                &["tenant", "card", "operation", "outcome"],
+            )?),
+            call_seconds: of.histograms(
+                "chancery_call_seconds",
+                "Time from a call's head to its last byte",
+                &["operation"],
+            )?,
+            findings: of.counters(
+                "chancery_findings_total",
+                "What guardrails saw",
+                &["detector", "action", "surface", "mode"],
+            )?,
+            guard_seconds: of.histogram("chancery_guard_seconds", "Time the guardrails took for one call")?,
+            upstream_failures: of.counters(
+                "chancery_upstream_failures_total",
+                "Calls that agents did not answer, or broke off",
+                &["kind"],
+            )?,
             in_flight: of.gauge("chancery_requests_in_flight", "Requests being served")?,
             streams: of.gauge("chancery_streams_open", "Event streams that are open")?,
             bytes_in_flight: of.gauge("chancery_bytes_in_flight", "Bytes of bodies held in memory")?,
@@ -122,6 +157,43 @@ impl Metrics {
     }
 }
 
+/// Calls by tenant and card, as many as may be told apart.
+#[derive(Debug)]
+pub struct Calls {
+    counters: IntCounterVec,
+    known: RwLock<HashSet<(String, String)>>,
+}
+
+impl Calls {
+    /// Most cards that are counted each by itself.
+    pub const MOST: usize = 1_000;
+    /// What the others are called.
+    const OTHERS: &'static str = "_others";
+
+    fn new(counters: IntCounterVec) -> Self {
+        Self { counters, known: RwLock::default() }
+    }
+
+    /// Counts one call.
+    pub fn count(&self, tenant: &str, card: &str, operation: &str, outcome: &str) {
+        let (tenant, card) = if self.is_known(tenant, card) { (tenant, card) } else { (Self::OTHERS, Self::OTHERS) };
+        self.counters.with_label_values(&[tenant, card, operation, outcome]).inc();
+    }
+
+    fn is_known(&self, tenant: &str, card: &str) -> bool {
+        let pair = (tenant.to_owned(), card.to_owned());
+        if self.known.read().unwrap_or_else(PoisonError::into_inner).contains(&pair) {
+            return true;
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= Self::MOST {
+            return known.contains(&pair);
+        }
+        known.insert(pair);
+        true
+    }
+}
+
 struct Maker<'a> {
     registry: &'a Registry,
 }
@@ -151,6 +223,10 @@ impl Maker<'_> {
     fn histogram(&self, name: &str, help: &str) -> Result<Histogram, prometheus::Error> {
         self.add(Histogram::with_opts(HistogramOpts::new(name, help).buckets(SECONDS.to_vec()))?)
     }
+
+    fn histograms(&self, name: &str, help: &str, labels: &[&str]) -> Result<HistogramVec, prometheus::Error> {
+        self.add(HistogramVec::new(HistogramOpts::new(name, help).buckets(SECONDS.to_vec()), labels)?)
+    }
 }
 
 const SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0];
@@ -167,5 +243,19 @@ mod tests {
         let text = String::from_utf8(metrics.render()).unwrap();
         assert!(text.contains("chancery_requests_total{dialect=\"v10_jsonrpc\",operation=\"send\",outcome=\"ok\"} 1"));
         assert!(text.contains("chancery_streams_open 3"));
+    }
+
+    #[test]
+    fn cards_beyond_the_most_count_together() {
+        let metrics = Metrics::new().unwrap();
+        for card in 0..Calls::MOST + 20 {
+            metrics.calls.count("acme", &card.to_string(), "send", "ok");
+        }
+        metrics.calls.count("acme", "7", "send", "ok");
+        let text = String::from_utf8(metrics.render()).unwrap();
+        let series = text.lines().filter(|line| line.starts_with("chancery_calls_total{")).count();
+        assert_eq!(series, Calls::MOST + 1);
+        let others = r#"chancery_calls_total{card="_others",operation="send",outcome="ok",tenant="_others"} 20"#;
+        assert!(text.contains(others) && text.contains(r#"{card="7",operation="send",outcome="ok",tenant="acme"} 2"#));
     }
 }

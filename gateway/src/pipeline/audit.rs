@@ -154,6 +154,8 @@ impl Trail {
     pub fn inspected(&mut self, findings: Findings) {
         self.closing.guard_us = self.closing.guard_us.saturating_add(micros(findings.took));
         for finding in &findings.list {
+            let labels = [finding.detector, finding.action.name(), finding.surface.name(), finding.mode.name()];
+            self.metrics.findings.with_label_values(&labels).inc();
             self.closing.policy.get_or_insert_with(|| format!("{}@{}", finding.policy, finding.version));
             self.closing.findings.push(FindingFact {
                 detector: format!("{}:{}", finding.detector, finding.name),
@@ -166,9 +168,13 @@ impl Trail {
             });
         }
         for told in &findings.outside {
+            let detector = if told.failed { "external.could_not_scan" } else { "external" };
+            let labels = [detector, told.action.name(), told.surface.name(), told.mode.name()];
+            self.metrics.findings.with_label_values(&labels).inc();
             self.closing.policy.get_or_insert_with(|| format!("{}@{}", told.policy, told.version));
             self.closing.findings.push(FindingFact {
-                detector: format!("{}:{}", if told.failed { "external.could_not_scan" } else { "external" }, told.name),
+                detector: format!("{detector}:{}", told.name),
+                surface: told.surface.name().to_owned(),
                 action: format!("{}/{}", told.action.name(), told.mode.name()),
                 pointer: Some(told.pointer.clone()),
                 count: 1,
@@ -247,6 +253,17 @@ impl Trail {
         let (dialect, operation) = (self.closing.dialect.as_deref(), self.closing.operation.as_deref());
         let labels = [self.closing.outcome.as_str(), dialect.unwrap_or("unknown"), operation.unwrap_or("unknown")];
         self.metrics.requests.with_label_values(&labels).inc();
+        self.metrics.guard_seconds.observe(Duration::from_micros(self.closing.guard_us).as_secs_f64());
+        if matches!(self.closing.outcome, Outcome::UpstreamError | Outcome::UpstreamAbort | Outcome::StreamIncomplete) {
+            self.metrics.upstream_failures.with_label_values(&[self.closing.outcome.as_str()]).inc();
+        }
+        // What was decoded had a permit, so the tenant and the card exist.
+        if let (Some(operation), Some(card)) = (operation, self.opening.card.as_deref()) {
+            self.metrics.calls.count(&self.opening.tenant, card, operation, self.closing.outcome.as_str());
+            let took = u64::try_from(self.closing.at_us.saturating_sub(self.opening.at_us)).unwrap_or(0);
+            let took = Duration::from_micros(took).as_secs_f64();
+            self.metrics.call_seconds.with_label_values(&[operation]).observe(took);
+        }
     }
 
     /// Ids are free text of whoever made them up: what a guard refused is not kept by way of them.

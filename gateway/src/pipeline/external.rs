@@ -49,6 +49,8 @@ pub struct Told {
     pub version: i64,
     /// Which guard.
     pub name: String,
+    /// Where.
+    pub surface: Surface,
     /// What follows.
     pub action: Action,
     /// Whether it is carried out.
@@ -114,6 +116,7 @@ impl Outside {
                     policy: pipeline.name().to_owned(),
                     version: pipeline.version(),
                     name: external.name.to_string(),
+                    surface,
                     action,
                     mode: pipeline.mode(),
                     pointer: pointer.to_owned(),
