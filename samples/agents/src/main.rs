@@ -7,7 +7,7 @@ use std::time::Duration;
 use a2a_agent::Bounds;
 use anyhow::Context;
 use clap::{Parser, ValueEnum};
-use sample_agents::{Forwarding, PushReach, Root, Settings};
+use sample_agents::{Forwarding, PushReach, Root, Settings, sink};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -76,6 +76,7 @@ impl Arguments {
             push_allow: self.push_allow.into_iter().filter(|entry| !entry.is_empty()).collect(),
             push_reach: if anything { PushReach::Anything } else { PushReach::Listed },
             bounds,
+            sinks: if self.public_mode { sink::PUBLIC_SINKS } else { sink::SINKS },
             data: self.data,
             ..Settings::at(self.listen)
         }

@@ -55,7 +55,7 @@ pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
     let address = listener.local_addr()?;
     settings.public_url = settings.public_url.map(|url| url.trim_end_matches('/').to_owned());
     let base = settings.public_url.clone().unwrap_or_else(|| reachable(address));
-    let (stop, sinks) = (CancellationToken::new(), Sinks::new());
+    let (stop, sinks) = (CancellationToken::new(), Sinks::new(settings.sinks));
     let hello = if settings.root == Root::Hello { base.clone() } else { format!("{base}{HELLO}") };
     let site = Site::build(settings, &hello, Arc::clone(&sinks)).await?;
     let mut server = JoinSet::new();

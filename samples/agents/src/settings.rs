@@ -43,6 +43,8 @@ pub struct Settings {
     pub push_reach: PushReach,
     /// How many tasks each agent keeps.
     pub bounds: Bounds,
+    /// How many webhook sinks there can be.
+    pub sinks: usize,
     /// A folder for tasks that outlive the process; without one they are in memory.
     pub data: Option<PathBuf>,
 }
@@ -92,6 +94,7 @@ impl Settings {
             push_allow: Vec::new(),
             push_reach: PushReach::default(),
             bounds: Bounds::default(),
+            sinks: sink::SINKS,
             data: None,
         }
     }

@@ -20,21 +20,26 @@ pub(crate) const PATH: &str = "/a2a/webhook-sink/";
 /// Largest notification.
 pub(crate) const BODY_LIMIT: usize = 1024 * 1024;
 
-const SINKS: usize = 500;
+/// How many there can be.
+pub const SINKS: usize = 500;
+/// How many there can be on the open internet.
+pub const PUBLIC_SINKS: usize = 100;
 const NOTIFICATIONS: usize = 50;
 /// All bodies together.
 const BYTES: usize = 64 * 1024 * 1024;
 const KEPT: Duration = Duration::HOUR;
 
 /// All sinks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Sinks {
     shelf: Mutex<Shelf>,
     arrived: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shelf {
+    /// Most sinks.
+    limit: usize,
     sinks: HashMap<String, Sink>,
     bytes: usize,
 }
@@ -53,10 +58,11 @@ struct Notification {
 }
 
 impl Sinks {
-    /// No sinks yet.
+    /// No sinks yet, and never more than `limit`.
     #[must_use]
-    pub fn new() -> Arc<Self> {
-        Arc::default()
+    pub fn new(limit: usize) -> Arc<Self> {
+        let shelf = Shelf { limit, sinks: HashMap::new(), bytes: 0 };
+        Arc::new(Self { shelf: Mutex::new(shelf), arrived: Notify::new() })
     }
 
     /// Takes a notification.
@@ -126,7 +132,7 @@ impl Shelf {
         old.iter().for_each(|name| self.remove(name));
         let more = notification.body.len();
         while !self.sinks.is_empty()
-            && (self.bytes + more > BYTES || (self.sinks.len() >= SINKS && !self.sinks.contains_key(name)))
+            && (self.bytes + more > BYTES || (self.sinks.len() >= self.limit && !self.sinks.contains_key(name)))
         {
             let oldest = self.sinks.iter().min_by_key(|(_, sink)| sink.last).map(|(name, _)| name.clone());
             self.remove(&oldest.unwrap_or_default());
@@ -188,7 +194,7 @@ mod tests {
 
     #[test]
     fn sinks_are_bounded_and_the_oldest_go() {
-        let sinks = Sinks::new();
+        let sinks = Sinks::new(SINKS);
         for at in 0..60 {
             put(&sinks, "one", &at.to_string());
         }

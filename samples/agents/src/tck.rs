@@ -121,6 +121,9 @@ enum Scenario {
     Converse,
 }
 
+/// What the name of a scenario begins with, and the scenario.
+type Named = (&'static str, fn() -> Scenario);
+
 impl Scenario {
     fn of(named: &str) -> Self {
         let begins = |start: &str| named.starts_with(start);
@@ -129,7 +132,7 @@ impl Scenario {
         }
         let Some(named) = named.strip_prefix("tck-") else { return Self::Converse };
         // The longer name first, where one begins like another.
-        let scenarios: [(&str, fn() -> Self); 15] = [
+        let scenarios: [Named; 15] = [
             ("complete-task", || Self::Say("Hello from TCK")),
             ("message-response", || Self::Message),
             ("input-required", || Self::InputRequired),

@@ -77,6 +77,11 @@ impl Post {
     }
 
     async fn attempt(&self, url: &str, headers: &HeaderMap, body: &Bytes) -> Attempt {
+        // What was registered may come from a store, and the rules from a later start.
+        if let Err(why) = self.judge(url) {
+            tracing::warn!(why, "a push notification is refused");
+            return Attempt::Refused;
+        }
         let Ok(uri) = url.parse::<http::Uri>() else { return Attempt::Refused };
         let Ok(_turn) = self.attempts.acquire().await else { return Attempt::Refused };
         let mut request = Request::new(Full::new(body.clone()));

@@ -1,7 +1,7 @@
 //! Push notifications: where callers may have a task's events sent.
 //!
-//! URLs come from callers, so each is judged twice: when it is registered, and when it is called, address by address, so that a
-//! name that leads elsewhere by then is refused. Redirects are never followed. Credentials are kept to be used and never given
+//! URLs come from callers, so each is judged twice: when it is registered, and when it is called, then also address by address, so
+//! that a name that leads elsewhere by then is refused. Redirects are never followed. Credentials are kept to be used and never given
 //! back.
 //!
 //! | module | holds |

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod callers;
+mod grpc;
 mod push;
 #[cfg(feature = "sql")]
 mod sql;

@@ -22,14 +22,14 @@ use crate::{agent, hi, request, state, whole};
 type Arrived = (HeaderMap, Json);
 
 /// A webhook that answers as told, in turn, and then 204.
-struct Hook {
+pub(crate) struct Hook {
     address: SocketAddr,
     arrivals: mpsc::Receiver<Arrived>,
     _server: JoinSet<()>,
 }
 
 impl Hook {
-    async fn start(answers: &[(u16, &'static str)]) -> Self {
+    pub(crate) async fn start(answers: &[(u16, &'static str)]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, mut server) = (listener.local_addr().unwrap(), JoinSet::new());
         let (tell, arrivals) = mpsc::channel(64);
@@ -51,8 +51,13 @@ impl Hook {
         Self { address, arrivals, _server: server }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/hook", self.address)
+    }
+
+    /// Whether nothing has arrived.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        self.arrivals.try_recv().is_err()
     }
 
     async fn next(&mut self) -> Arrived {
@@ -82,7 +87,7 @@ fn push(settings: PushSettings) -> Push {
     Push::new(settings).unwrap()
 }
 
-fn quick() -> PushSettings {
+pub(crate) fn quick() -> PushSettings {
     PushSettings { rules: loopback(), pauses: vec![Duration::ZERO; 2], ..PushSettings::default() }
 }
 

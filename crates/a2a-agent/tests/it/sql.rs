@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::TaskState;
-use a2a_agent::push::PushSettings;
+use a2a_agent::push::{PushSettings, Reach};
 use a2a_agent::store::{MemoryStore, Place, PushKey, SqlStore, TaskQuery, TaskRecord};
-use a2a_agent::{Bounds, Outcome, Push, Server, TaskStore, Turn, part};
+use a2a_agent::{Bounds, Outcome, Push, Server, Step, TaskStore, Turn, part};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use json::Json;
 use sqlx::Connection as _;
 
+use crate::push::{Hook, quick};
 use crate::{agent, hi, next, request, state, whole};
 
 const DAY: Duration = Duration::from_hours(24);
@@ -269,5 +270,32 @@ async fn each_piece_of_an_artifact_is_kept_when_it_is_told() {
         }
         drop(step);
         while next(&mut stream).await.is_some() {}
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_that_was_registered_under_other_rules_is_refused_when_it_is_called() {
+    let mut hook = Hook::start(&[]).await;
+    for store in stores("rules").await {
+        let work = |turn: Turn| async move {
+            match turn.step() {
+                Step::First => Outcome::InputRequired("and?".to_owned()),
+                Step::FollowUp => Outcome::artifact("done", turn.parts()),
+            }
+        };
+        let with = |reach: Reach| {
+            let push = Push::new(PushSettings { reach, ..quick() }).unwrap();
+            agent().store(Arc::new(store.clone())).push(push).on_message(work).into_server()
+        };
+        let first = with(Reach::Rules);
+        let id = state(&send(&first, "").await, "/task/id");
+        let path = format!("/tasks/{id}/pushNotificationConfigs");
+        let config = format!(r#"{{"id":"c","url":"{}"}}"#, hook.url());
+        assert_eq!(first.answer(request(&path, &config)).await.status(), 200);
+        let second = with(Reach::Hosts(vec![("hooks.example".to_owned(), None)]));
+        let done = send(&second, &format!(r#","taskId":"{id}""#)).await;
+        assert_eq!(state(&done, "/task/status/state"), "TASK_STATE_COMPLETED");
+        second.drain().await;
+        assert!(hook.is_quiet());
     }
 }

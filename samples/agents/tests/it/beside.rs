@@ -161,6 +161,20 @@ async fn sinks_take_show_and_forget() {
     }
 }
 
+#[tokio::test]
+async fn on_the_open_internet_there_are_fewer_sinks() {
+    let agents = start(Settings { sinks: 2, ..settings() }).await.unwrap();
+    let sink = |name: &str| format!("{}/a2a/webhook-sink/{name}", agents.base_url);
+    for name in ["a", "b", "c"] {
+        post(&sink(name), "{}").await;
+    }
+    let mut kept = Vec::new();
+    for name in ["a", "b", "c"] {
+        kept.push(get(&sink(name)).await.json().get("notifications").unwrap().as_array().unwrap().len());
+    }
+    assert_eq!(kept, [0, 1, 1]);
+}
+
 /// Sends to the travel planner with this webhook; gives the status.
 async fn with_webhook(agents: &Running, url: &str) -> u16 {
     let body = format!(

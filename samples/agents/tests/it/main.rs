@@ -9,4 +9,6 @@ mod echo;
 mod hello;
 mod hostile;
 mod hurl;
+mod many;
 mod page;
+mod signal;

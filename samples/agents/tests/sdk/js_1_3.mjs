@@ -159,8 +159,9 @@ async function authenticates(binding, legacy) {
 
 async function notifies(me) {
   const url = `${AGENTS_URL}/a2a/webhook-sink/${randomUUID()}`;
-  const push = { tenant: "", id: "", taskId: "", url, token: "t-1", authentication: undefined };
-  await me.tell("trip", { push });
+  const authentication = { scheme: "Bearer", credentials: "s3cret" };
+  const push = { tenant: "", id: "first", taskId: "", url, token: "t-1", authentication };
+  const { id: taskId } = await me.tell("trip", { push });
   let told = [];
   const text = () => JSON.stringify(told.map((one) => one.body));
   for (let round = 0; round < 200 && !/TASK_STATE_COMPLETED|"state":"completed"/.test(text()); round += 1) {
@@ -169,6 +170,29 @@ async function notifies(me) {
   }
   ensure(/TASK_STATE_COMPLETED|"state":"completed"/.test(text()), text());
   equal(told[0].headers["x-a2a-notification-token"], "t-1", "token");
+  equal(told[0].headers.authorization, "Bearer s3cret", "credentials");
+  await keepsConfigs(me, taskId, url);
+}
+
+async function keepsConfigs(me, taskId, url) {
+  const client = await me.client();
+  const named = { tenant: "", taskId, id: "mine" };
+  const query = { tenant: "", taskId, pageSize: 0, pageToken: "" };
+  const made = await client.createTaskPushNotificationConfig({ ...named, url, token: "", authentication: undefined });
+  equal([made.id, made.url], ["mine", url], "made");
+  equal((await client.getTaskPushNotificationConfig(named)).url, url, "got");
+  const listed = await client.listTaskPushNotificationConfig(query);
+  equal(listed.configs.map((one) => one.id).sort(), ["first", "mine"], "listed");
+  ensure(!JSON.stringify(listed).includes("s3cret"), "credentials come back");
+  await client.deleteTaskPushNotificationConfig(named);
+  const left = await client.listTaskPushNotificationConfig(query);
+  equal(left.configs.map((one) => one.id), ["first"], "left");
+  const inside = { ...named, url: "http://169.254.169.254/latest/meta-data", token: "", authentication: undefined };
+  await throws(client.createTaskPushNotificationConfig(inside), () => true, "an error");
+}
+
+async function forecasts(me) {
+  equal(data(await me.tell("What is the weather in Paris?")).city, "Paris", "city");
 }
 
 const checks = new Checks();
@@ -182,6 +206,7 @@ for (const legacy of [false, true]) {
       await checks.run(`${tag} ${name}, streamed: ${text}`, () => streams(of(name), text, wanted));
     }
     await checks.run(`${tag} echo answers directly`, () => answersDirectly(of("echo")));
+    await checks.run(`${tag} weather is structured`, () => forecasts(of("weather")));
     await checks.run(`${tag} travel-planner makes artifacts in pieces`, () => plans(of("travel-planner")));
     await checks.run(`${tag} travel-planner is cancelled`, () => cancels(of("travel-planner")));
     await checks.run(`${tag} approval takes several turns`, () => approves(of("approval")));

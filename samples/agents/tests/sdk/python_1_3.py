@@ -1,4 +1,4 @@
-"""The Python a2a-sdk 1.3.0 drives every sample agent over JSON-RPC and HTTP+JSON.
+"""The Python a2a-sdk 1.3.0 drives every sample agent over JSON-RPC, HTTP+JSON and gRPC.
 
 Takes AGENTS_URL from the environment; gives one line per check.
 """
@@ -9,8 +9,10 @@ import pathlib
 import sys
 import uuid
 
+import grpc
 import httpx
 from a2a.client import A2ACardResolver, ClientConfig
+from a2a.client.auth import AuthInterceptor, CredentialService
 from a2a.client.client_factory import ClientFactory
 from a2a.helpers import get_artifact_text
 from a2a.types.a2a_pb2 import (
@@ -65,6 +67,10 @@ def connection(token=None):
     return httpx.AsyncClient(headers=headers, timeout=20, trust_env=False)
 
 
+def channel(url):
+    return grpc.aio.insecure_channel(url, options=[("grpc.enable_http_proxy", 0)])
+
+
 async def card_of(name):
     async with connection() as http:
         return await A2ACardResolver(http, f"{AGENTS}/a2a/{name}").get_agent_card()
@@ -77,19 +83,32 @@ async def token():
         return answer.raise_for_status().json()["access_token"]
 
 
+class OneCredential(CredentialService):
+    """The token, for whichever bearer scheme the card names."""
+
+    def __init__(self, given):
+        self.given = given
+
+    async def get_credentials(self, security_scheme_name, context):
+        return self.given
+
+
 class Caller:
     """One agent on one binding."""
 
     def __init__(self, card, binding, token=None):
         self.card, self.binding, self.http = card, binding, connection(token)
+        # Over gRPC the token is metadata, which the SDK's own interceptor sets.
+        self.interceptors = [AuthInterceptor(OneCredential(token))] if token and binding == "GRPC" else []
 
     def client(self, *, streaming=False):
         config = ClientConfig(
             streaming=streaming,
             httpx_client=self.http,
             supported_protocol_bindings=[self.binding],
+            grpc_channel_factory=channel,
         )
-        return ClientFactory(config).create(self.card)
+        return ClientFactory(config).create(self.card, self.interceptors)
 
     async def tell(self, text, *, task=None, wait=True, pace=0, push=None):
         configuration = SendMessageConfiguration(return_immediately=not wait)
@@ -119,9 +138,10 @@ async def resolves(name):
     card = await card_of(name)
     equal(card.name, NAMES[name], "name")
     listed = [(one.protocol_binding, one.protocol_version) for one in card.supported_interfaces]
-    for binding in ("JSONRPC", "HTTP+JSON"):
+    for binding in ("JSONRPC", "HTTP+JSON", "GRPC"):
         true((binding, "1.0") in listed, f"interfaces {listed}")
-    equal({one.url for one in card.supported_interfaces}, {f"{AGENTS}/a2a/{name}"}, "URLs")
+    urls = {(one.url, one.tenant) for one in card.supported_interfaces}
+    equal(urls, {(f"{AGENTS}/a2a/{name}", ""), (AGENTS.removeprefix("http://"), name)}, "URLs and tenants")
     true(card.capabilities.streaming and card.capabilities.push_notifications, "capabilities")
     return card
 
@@ -225,6 +245,8 @@ async def notifies(caller):
     await client.delete_task_push_notification_config(
         DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="mine")
     )
+    left = await client.list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    equal(len(left.configs), 1, "left")
     inside = TaskPushNotificationConfig(url="http://169.254.169.254/latest/meta-data")
     await raises(InvalidParamsError, caller.tell("trip", push=inside))
 
@@ -232,7 +254,7 @@ async def notifies(caller):
 async def main():
     checks = Checks()
     cards = {name: await checks.run(f"the resolver reads the card of {name}", resolves, name) for name in NAMES}
-    for binding in ("JSONRPC", "HTTP+JSON"):
+    for binding in ("JSONRPC", "HTTP+JSON", "GRPC"):
         callers = {name: Caller(card, binding) for name, card in cards.items()}
         for name, text, wanted in ENDS:
             await checks.run(f"{binding} {name}: {text}", ends, callers[name], text, wanted)
