@@ -2,8 +2,8 @@
 //!
 //! Takes the URLs of agents that play the part of the sample agent `echo`: `hello` comes back as an artifact, `msg:` as a
 //! message, `stream N` in pieces, `slow` works until it is cancelled, `ask` asks. Prints a line an interface; ends with
-//! code 1 if an answer is not what it should be. `--r3-double` before a URL: this agent encodes the files of HTTP+JSON of 0.3
-//! twice, as Python does.
+//! code 1 if an answer is not what it should be. Before a URL, about its agent's HTTP+JSON of 0.3: `--r3-double`, it encodes files
+//! twice, as Python does; `--r3-without-push`, it has webhooks in a form of its own, or not all of their operations.
 //!
 //! `cargo run -p a2a-client --example every_operation -- http://127.0.0.1:9100/a2a/echo`
 
@@ -23,13 +23,17 @@ type Checked<T> = Result<T, String>;
 )]
 async fn main() -> std::process::ExitCode {
     let (mut passed, mut failed) = (0, 0);
-    let mut r3_bytes = R3Bytes::Auto;
+    let mut habits = Habits { bytes: R3Bytes::Auto, push: Push::Whole };
     for url in std::env::args().skip(1) {
-        if url == "--r3-double" {
-            r3_bytes = R3Bytes::Double;
+        match url.as_str() {
+            "--r3-double" => habits.bytes = R3Bytes::Double,
+            "--r3-without-push" => habits.push = Push::Left,
+            _ => {}
+        }
+        if url.starts_with("--") {
             continue;
         }
-        for (name, outcome) in at_every_interface(&url, r3_bytes).await {
+        for (name, outcome) in at_every_interface(&url, habits).await {
             match outcome {
                 Ok(()) => {
                     passed += 1;
@@ -46,37 +50,56 @@ async fn main() -> std::process::ExitCode {
     std::process::ExitCode::from(u8::from(failed > 0 || passed == 0))
 }
 
+/// What is known of an agent's HTTP+JSON of 0.3.
+#[derive(Clone, Copy, Debug)]
+struct Habits {
+    bytes: R3Bytes,
+    push: Push,
+}
+
+/// Whether webhooks are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Push {
+    /// All four operations.
+    Whole,
+    /// None.
+    Left,
+}
+
 #[expect(clippy::print_stdout, reason = "a program for a terminal")]
 fn tell(line: &str) {
     println!("{line}");
 }
 
-async fn at_every_interface(url: &str, r3_bytes: R3Bytes) -> Vec<(String, Checked<()>)> {
+async fn at_every_interface(url: &str, habits: Habits) -> Vec<(String, Checked<()>)> {
     let agent = match connect(url).await {
         Ok(agent) => agent,
         Err(error) => return vec![(url.to_owned(), Err(chain(&error)))],
     };
     let mut outcomes = Vec::new();
     for interface in agent.interfaces() {
-        let name = format!("{} {}", agent.card().name(), interface.dialect.name());
-        outcomes.push((name, at_one(url, interface.dialect, r3_bytes).await));
+        let push = if interface.dialect == Dialect::R3 { habits.push } else { Push::Whole };
+        let less = if push == Push::Left { ", without push" } else { "" };
+        let name = format!("{} {}{less}", agent.card().name(), interface.dialect.name());
+        outcomes.push((name, at_one(url, interface.dialect, Habits { push, ..habits }).await));
     }
     outcomes
 }
 
-async fn at_one(url: &str, dialect: Dialect, r3_bytes: R3Bytes) -> Checked<()> {
-    let agent = Options::new().only([dialect]).r3_bytes(r3_bytes).connect(url).await.map_err(|error| chain(&error))?;
+async fn at_one(url: &str, dialect: Dialect, habits: Habits) -> Checked<()> {
+    let agent =
+        Options::new().only([dialect]).r3_bytes(habits.bytes).connect(url).await.map_err(|error| chain(&error))?;
     let hook = format!("{}/a2a/webhook-sink/every-operation", agent.card_url().origin().ascii_serialization());
-    every_operation(&agent, &hook).await
+    every_operation(&agent, &hook, habits.push).await
 }
 
 /// Calls all eleven operations over the interface that `agent` calls; `hook` is a webhook that it accepts.
-pub(crate) async fn every_operation(agent: &Agent, hook: &str) -> Checked<()> {
+pub(crate) async fn every_operation(agent: &Agent, hook: &str, push: Push) -> Checked<()> {
     send(agent).await.map_err(at("send"))?;
     parts(agent).await.map_err(at("parts"))?;
     stream(agent).await.map_err(at("stream"))?;
     follow_up(agent).await.map_err(at("follow-up"))?;
-    long_work(agent, hook).await.map_err(at("long work"))?;
+    long_work(agent, hook, push).await.map_err(at("long work"))?;
     list(agent).await.map_err(at("list"))?;
     extended_card(agent).await.map_err(at("extended card"))
 }
@@ -106,10 +129,8 @@ async fn parts(agent: &Agent) -> Checked<()> {
     let contents: Vec<Content<'_>> = parts.iter().map(Part::content).collect();
     let [text, object, bytes, url] = contents.as_slice() else { return Err(format!("four parts, not {contents:?}")) };
     same("text part", text, &Content::Text("parts"))?;
-    match object {
-        Content::Data(found) => same("data part", json::canonical(found).ok(), json::canonical(&data).ok())?,
-        other => return Err(format!("a data part, not {other:?}")),
-    }
+    let Content::Data(found) = object else { return Err(format!("a data part, not {object:?}")) };
+    same("data part", json::canonical(found).ok(), json::canonical(&data).ok())?;
     same("file", bytes, &Content::Bytes(b"\x00\xffbytes".to_vec()))?;
     same("link", url, &Content::Link("https://example.com/a.png"))?;
     // The JavaScript SDK loses names in its HTTP+JSON of 0.3.
@@ -140,11 +161,13 @@ async fn follow_up(agent: &Agent) -> Checked<()> {
     same("text", done.text().as_str(), "an answer")
 }
 
-async fn long_work(agent: &Agent, hook: &str) -> Checked<()> {
+async fn long_work(agent: &Agent, hook: &str, webhooks: Push) -> Checked<()> {
     let slow = task(agent.send_with("slow", Sending::new().return_immediately()).await)?;
     holds("the task is not done", !slow.state().is_terminal())?;
     let mut events = agent.subscribe(slow.id()).await.map_err(said)?;
-    push(agent, slow.id(), hook).await.map_err(at("push"))?;
+    if webhooks == Push::Whole {
+        push(agent, slow.id(), hook).await.map_err(at("push"))?;
+    }
     let canceled = agent.cancel_task(slow.id()).await.map_err(said)?;
     same("the task after cancelling", (canceled.id(), canceled.state()), (slow.id(), TaskState::Canceled))?;
     while let Some(event) = events.next().await {

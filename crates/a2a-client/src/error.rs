@@ -65,7 +65,7 @@ pub enum CallError {
     TooLarge(usize),
     /// The agent does not accept the credential, or wants one.
     #[error("{0}")]
-    Unauthorized(Unauthorized),
+    Unauthorized(Box<Unauthorized>),
     /// The agent's generation does not have this. Nothing was sent.
     #[error("the agent's dialect cannot say this call: {}", .0.message)]
     Unsayable(Fault),
@@ -176,10 +176,7 @@ impl AgentFault {
     /// Its JSON-RPC code, whatever binding it came over.
     #[must_use]
     pub const fn code(&self) -> i64 {
-        match self.fault.kind {
-            FaultKind::Agent { code } => code,
-            kind => kind.rpc_code(self.version),
-        }
+        if let FaultKind::Agent { code } = self.fault.kind { code } else { self.fault.kind.rpc_code(self.version) }
     }
 
     /// Its reason (`google.rpc.ErrorInfo`), A2A's or the agent's own.

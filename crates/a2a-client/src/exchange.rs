@@ -218,7 +218,8 @@ pub(crate) fn ended_well(status: &Status, kind: OperationKind) -> Result<(), Cal
 /// An agent's fault, or its word that the credential will not do.
 pub(crate) fn of_fault(fault: Fault, version: Version) -> CallError {
     if fault.kind == FaultKind::UpstreamAuthFailed {
-        return CallError::Unauthorized(Unauthorized { status: None, challenge: None, fault: None });
+        let refused = Unauthorized { status: None, challenge: None, fault: None };
+        return CallError::Unauthorized(Box::new(refused));
     }
     CallError::Fault(AgentFault::new(fault, version))
 }
@@ -242,7 +243,7 @@ fn unauthorized(fault: Option<AgentFault>, head: &http::response::Parts) -> Call
 
 fn unauthorized_head(fault: Option<AgentFault>, status: StatusCode, headers: &HeaderMap) -> CallError {
     let challenge = headers.get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    CallError::Unauthorized(Unauthorized { status: Some(status), challenge, fault })
+    CallError::Unauthorized(Box::new(Unauthorized { status: Some(status), challenge, fault }))
 }
 
 fn bare_status(status: StatusCode, headers: &HeaderMap) -> CallError {

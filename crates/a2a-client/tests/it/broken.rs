@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use a2a_client::{Agent, CallError, CallLimits, Dialect, Options};
+use a2a_client::{Agent, CallLimits, Dialect, Options};
 use sample_agents::hostile::{Behaviour, Scripted, start};
+
+use crate::server::{named, object};
 
 /// Small and short, so that nothing hostile takes long.
 fn limits() -> CallLimits {
@@ -23,15 +25,9 @@ async fn hostile(behaviour: Behaviour, dialect: Dialect) -> (Scripted, Agent) {
         r#"{{"name":"A","supportedInterfaces":[{{"url":"{0}","protocolBinding":"{binding}","protocolVersion":"1.0"}}]}}"#,
         scripted.url()
     );
-    let card = crate::server::object(&card);
+    let card = object(&card);
     let agent = Options::new().limits(limits()).connect_card(card, &scripted.url()).await.unwrap();
     (scripted, agent)
-}
-
-/// What a variant is called.
-fn named(error: &CallError) -> String {
-    let text = format!("{error:?}");
-    text.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]

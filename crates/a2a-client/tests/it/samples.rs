@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use json::Json;
 use sample_agents::{Root, Running, Settings, start};
 
-use crate::every_operation::every_operation;
+use crate::every_operation::{Push, every_operation};
 
 async fn agents() -> Running {
     let settings = Settings { root: Root::Echo, ..Settings::at(([127, 0, 0, 1], 0).into()) };
@@ -24,7 +24,7 @@ async fn in_dialect(dialect: Dialect) {
     let agent = echo(&agents, dialect).await;
     assert_eq!(agent.interface().dialect, dialect);
     let hook = format!("{}/a2a/webhook-sink/client", agents.base_url);
-    every_operation(&agent, &hook).await.unwrap();
+    every_operation(&agent, &hook, Push::Whole).await.unwrap();
     agents.shutdown().await;
 }
 

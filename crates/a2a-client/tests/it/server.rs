@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the agents of these tests have no task list to be drained with")]
 
-use a2a_client::{Agent, CallLimits, Credential, Dialect, Options};
+use a2a_client::{Agent, CallError, CallLimits, Credential, Dialect, Options};
 use json::{Json, Limits, Object};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -81,3 +81,9 @@ pub(crate) async fn agent(server: &Server, dialect: Dialect, limits: CallLimits)
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const STREAM: &str = "text/event-stream; charset=utf-8";
 pub(crate) const TASK: &str = r#"{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_COMPLETED"}}"#;
+
+/// What a variant is called.
+pub(crate) fn named(error: &CallError) -> String {
+    let text = format!("{error:?}");
+    text.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned()
+}
