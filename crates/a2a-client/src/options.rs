@@ -78,7 +78,7 @@ pub enum ConnectError {
     #[error(transparent)]
     Credential(#[from] Unsendable),
     /// There are no keys to check signatures with.
-    #[error("there are no keys to check the card's signatures with")]
+    #[error("there are no keys to check the card's signatures with; check the key set's address or file")]
     Keys(#[from] KeysError),
     /// The caller's own function gave no credential.
     #[error("there is no credential")]

@@ -195,7 +195,8 @@ async fn call_prints_what_the_agent_says_and_keeps_the_key_at_home() {
     desk.says(&["call", &echo, "hi", "--dialect", "morse"], 2, &["v10_jsonrpc"]).await;
     desk.says(&["call", "http://127.0.0.1:9/", "hi"], 1, &["no agent card at http://127.0.0.1:9/"]).await;
     desk.says(&["call", "nonsense", "hi"], 2, &["not an http or https URL"]).await;
-    desk.says(&["call", &echo, "hi", "--verify"], 2, &["name the key set with --jwks"]).await;
+    desk.says(&["call", &desk.h.agents.hello_url, "hi", "--verify"], 2, &["name the key set with --jwks"]).await;
+    desk.says(&["call", &echo, "hi", "--verify"], 1, &["no keys to check", "404"]).await;
     desk.says(&["call", &echo, "hi", "--jwks", "/nowhere/keys.json"], 2, &["reading the keys in /nowhere"]).await;
     desk.says(&["call", &echo, "hi", "--file", "/nowhere/file"], 2, &["reading /nowhere/file"]).await;
     desk.says(&["call", &echo, "fail now"], 1, &["the task did not complete"]).await;
