@@ -9,6 +9,9 @@ use sqlx::migrate::MigrateError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are the tables' names")]
 pub enum Table {
+    AdminSessions,
+    AdminTokens,
+    Admins,
     AuditRecords,
     AuditSummaries,
     CardVersions,

@@ -11,7 +11,8 @@
 //! * Errors never carry a driver's text: it may hold data.
 //!
 //! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `issuers`, `grants`, `policies`,
-//! `signing_keys` hold what administrators write; `tasks` who owns what; `audit` the records; `revision` the change
+//! `signing_keys` hold what administrators write; `tasks` who owns what; `audit` the records; `admins` who
+//! administers; `revision` the change
 //! list and `change` the transaction that writes it; `world` loads a whole tenant. `sql`, `word` and `text` serve
 //! all of them.
 
@@ -20,6 +21,7 @@ mod sql;
 #[macro_use]
 mod word;
 
+mod admins;
 mod audit;
 mod cards;
 mod change;
@@ -43,6 +45,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use admins::{AdminEdit, AdminRow, AdminSessionRow, AdminState, AdminTokenRow, NewAdmin, NewAdminToken};
 pub use audit::{AuditCursor, AuditFilter, AuditRecord, AuditSummary};
 pub use cards::{CardEdit, CardFacts, CardRow, CardState, CardVersion, NewCard, TrustTier};
 pub use error::{Cause, StoreError as Error, Table};

@@ -193,6 +193,9 @@ impl From<store::Error> for ApiError {
 /// What a row of a table is to an administrator.
 const fn noun(table: store::Table) -> &'static str {
     match table {
+        store::Table::AdminSessions => "session",
+        store::Table::AdminTokens => "token",
+        store::Table::Admins => "administrator",
         store::Table::AuditRecords | store::Table::AuditSummaries => "record",
         store::Table::CardVersions | store::Table::PolicyVersions => "version",
         store::Table::Cards => "card",

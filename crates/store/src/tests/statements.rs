@@ -6,6 +6,7 @@ use crate::sql::Statements;
 use crate::testing;
 
 const ALL: &[(&str, &Statements)] = &[
+    ("admins", &crate::admins::STATEMENTS),
     ("audit", &crate::audit::STATEMENTS),
     ("cards", &crate::cards::STATEMENTS),
     ("change", &crate::change::STATEMENTS),
@@ -36,6 +37,28 @@ const SHARED: &[(&str, &str)] = &[
 
 /// Statements that belong to no tenant, and why.
 const TENANTLESS: &[(&str, &str)] = &[
+    ("admins::BY_ID", "administrators belong to no tenant"),
+    ("admins::BY_NAME", "administrators belong to no tenant"),
+    ("admins::COUNT", "administrators belong to no tenant"),
+    ("admins::CREATE", "administrators belong to no tenant"),
+    ("admins::DELETE", "administrators belong to no tenant"),
+    ("admins::END", "administrators belong to no tenant"),
+    ("admins::END_ALL", "administrators belong to no tenant"),
+    ("admins::FORGET", "administrators belong to no tenant"),
+    ("admins::LIST", "administrators belong to no tenant"),
+    ("admins::MAKE_TOKEN", "administrators belong to no tenant"),
+    ("admins::ONE_AT_A_TIME", "administrators belong to no tenant"),
+    ("admins::OPEN", "administrators belong to no tenant"),
+    ("admins::REVOKE_TOKEN", "administrators belong to no tenant"),
+    ("admins::SESSION", "administrators belong to no tenant"),
+    ("admins::SET_PASSWORD", "administrators belong to no tenant"),
+    ("admins::SIGNED_IN", "administrators belong to no tenant"),
+    ("admins::TOKEN", "administrators belong to no tenant"),
+    ("admins::TOKENS", "administrators belong to no tenant"),
+    ("admins::TOKEN_BY_ID", "administrators belong to no tenant"),
+    ("admins::TOUCH", "administrators belong to no tenant"),
+    ("admins::TOUCH_TOKEN", "administrators belong to no tenant"),
+    ("admins::UPDATE", "administrators belong to no tenant"),
     ("audit::HIGH_WATER", "of a writer, which serves all tenants"),
     ("change::BUMP", "the one revision"),
     ("change::NOTIFY", "the one revision"),
