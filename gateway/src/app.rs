@@ -15,6 +15,7 @@ use egress::{
 use secrecy::ExposeSecret as _;
 use store::{Pools, Store};
 use tokio::net::TcpListener;
+use zeroize::Zeroizing;
 
 use crate::admin::access::{self, TokenError, TokenHash};
 use crate::audit::{self, Audit, Shipper, Sink};
@@ -72,6 +73,8 @@ pub struct App {
     pub discovery: Discovery,
     /// What proves an administrator.
     pub admin_token: Option<TokenHash>,
+    /// What lets the first administrator's account be made.
+    pub setup: Option<TokenHash>,
 }
 
 /// Why the gateway did not start.
@@ -117,6 +120,7 @@ pub struct Bound {
     /// The parts.
     pub app: Arc<App>,
     shipper: Shipper,
+    setup: Option<Zeroizing<String>>,
     public: TcpListener,
     admin: TcpListener,
 }
@@ -141,6 +145,8 @@ impl App {
         let refresh = Refresh::new(store.clone(), Arc::clone(&registry), Arc::clone(&compiler), Arc::clone(&metrics));
         let refresh = Arc::new(refresh);
         refresh.load_all().await.map_err(StartError::Store)?;
+        let has_admins = store.has_admins().await.map_err(StartError::Store)?;
+        let (setup_secret, setup) = access::setup_secret(has_admins).map_err(StartError::AdminToken)?.unzip();
         let public = bind("public", settings.public.listen).await?;
         let admin = bind("admin", settings.admin.listen).await?;
         let own = own(&settings, &[&public, &admin]);
@@ -179,8 +185,9 @@ impl App {
             oauth: oauth::Endpoint::default(),
             discovery,
             admin_token,
+            setup,
         });
-        Ok(Bound { app, shipper, public, admin })
+        Ok(Bound { app, shipper, setup: setup_secret, public, admin })
     }
 
     /// Whether calls would be recorded, or are served without by choice.
@@ -203,9 +210,29 @@ impl Bound {
         self.admin.local_addr().ok()
     }
 
+    /// The link by which the first administrator's account is made; none where there is an account. It is a secret of
+    /// this start: for the terminal, not for the log.
+    #[must_use]
+    pub fn setup_link(&self) -> Option<String> {
+        let secret = self.setup.as_deref()?;
+        let origin = match self.app.settings.admin.origins.first() {
+            Some(origin) => origin.trim_end_matches('/').to_owned(),
+            None => {
+                let address = self.admin_address()?;
+                if address.ip().is_unspecified() {
+                    format!("http://localhost:{}", address.port())
+                } else {
+                    format!("http://{address}")
+                }
+            }
+        };
+        // Behind the #, so that it is in nobody's log.
+        Some(format!("{origin}/setup#{}", secret.as_str()))
+    }
+
     /// Serves until `shutdown`, then drains. `true` if everything ended in time.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> bool {
-        let Self { app, shipper, public, admin } = self;
+        let Self { app, shipper, setup: _, public, admin } = self;
         tracing::info!(
             public = ?public.local_addr().ok(),
             admin = ?admin.local_addr().ok(),

@@ -1,15 +1,19 @@
-//! Who may come in: the admin token on every request. (Host and origin were checked by the listener.)
+//! Who may come in: the first administrator's token, a token that an administrator made, or a browser's session. What
+//! they may do is looked up in `roles`. (Host and origin were checked by the listener.)
 //!
-//! The token is a file's content. A configured file that does not exist yet is made with a random token, so that the
-//! first start needs no ceremony; without a configured file nobody comes in. Never says what was wrong with a token.
+//! The first token is a file's content. A configured file that does not exist yet is made with a random token, so that
+//! the first start needs no ceremony. Never says what was wrong with a token.
 
-use super::Shared;
 use super::error::ApiError;
-use axum::extract::{Request, State};
+use super::roles::{self, Act, Need, Roles};
+use super::{Shared, session};
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use http::header::AUTHORIZATION;
+use http::request::Parts;
+use http::{HeaderMap, Method};
 use sha2::{Digest as _, Sha256};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -65,9 +69,7 @@ pub fn token(path: Option<&Path>) -> Result<Option<TokenHash>, TokenError> {
 }
 
 fn made(path: &Path) -> Result<Zeroizing<String>, TokenError> {
-    let mut bytes = Zeroizing::new([0_u8; 32]);
-    getrandom::fill(bytes.as_mut_slice()).map_err(|_| TokenError::NoRandomness)?;
-    let token = Zeroizing::new(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes.as_slice()));
+    let (token, _) = secret()?;
     let mut options = std::fs::OpenOptions::new();
     let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(TokenError::File)?;
     file.write_all(token.as_bytes()).map_err(TokenError::File)?;
@@ -75,29 +77,189 @@ fn made(path: &Path) -> Result<Zeroizing<String>, TokenError> {
     Ok(token)
 }
 
-fn hash(token: &str) -> TokenHash {
+pub(super) fn hash(token: &str) -> TokenHash {
     TokenHash(Sha256::digest(token.as_bytes()).into())
 }
 
-/// Lets a request with the admin token pass.
-pub async fn require_token(State(admin): State<Shared>, request: Request, next: Next) -> Response {
-    let mut given = request.headers().get_all(AUTHORIZATION).iter();
-    let token = match (given.next(), given.next()) {
-        (Some(value), None) => value.to_str().ok().and_then(bearer),
-        (None | Some(_), _) => None,
-    };
-    let given = hash(token.unwrap_or_default());
-    let wanted = admin.token.unwrap_or(TokenHash([0; 32]));
-    if token.is_none() || admin.token.is_none() || !bool::from(given.0.ct_eq(&wanted.0)) {
-        return ApiError::unauthenticated().into_response();
+/// Who a request comes from, and what it may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// The account's or token's name; `admin` for the first administrator's token.
+    pub name: String,
+    /// How it proved that.
+    pub way: Way,
+    /// What it may do.
+    pub roles: Roles,
+}
+
+/// How somebody came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By the token of the configured file.
+    Bootstrap,
+    /// By a token that an administrator made.
+    Token {
+        /// `tok-…`
+        id: String,
+    },
+    /// By a browser's session.
+    Session {
+        /// The session's id.
+        id: String,
+        /// What its writes have to carry.
+        csrf: String,
+    },
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Who {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(ApiError::unauthenticated)
     }
-    next.run(request).await
+}
+
+/// Lets a request pass whose sender may do what it asks; handlers find out who it is by [`Who`].
+pub async fn admit(State(admin): State<Shared>, path: RawPathParams, mut request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let need = roles::need(request.method(), route.as_deref().unwrap_or_default());
+    if need == Need::Open {
+        return next.run(request).await;
+    }
+    let tenant = path.iter().find(|(name, _)| *name == "tenant").map(|(_, tenant)| tenant.to_owned());
+    let tenant = tenant.or_else(|| in_query(request.uri().query().unwrap_or_default()));
+    let judged = match identify(&admin, request.headers()).await {
+        Ok(who) => admitted(&who, need, tenant.as_deref(), request.method(), request.headers()).map(|()| who),
+        Err(error) => Err(error),
+    };
+    match judged {
+        Ok(who) => {
+            request.extensions_mut().insert(who);
+            next.run(request).await
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+fn in_query(query: &str) -> Option<String> {
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(name, _)| name == "tenant").map(|(_, value)| value.into_owned())
+}
+
+/// Whether `who` may do this. A tenant that it has no part in looks missing.
+fn admitted(
+    who: &Who,
+    need: Need,
+    tenant: Option<&str>,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<(), ApiError> {
+    if let Way::Session { csrf, .. } = &who.way
+        && !method.is_safe()
+    {
+        session::check_write(csrf, headers)?;
+    }
+    let allowed = match need {
+        Need::Open | Need::SignedIn => true,
+        Need::Manager => who.roles.is_manager(),
+        Need::Platform => who.roles.is_platform(),
+        Need::Tenant(act) => {
+            let Some(tenant) = tenant else {
+                return Err(ApiError::invalid_field("tenant", "is missing"));
+            };
+            if !who.roles.sees(tenant) {
+                return Err(ApiError::not_found("this tenant"));
+            }
+            who.roles.may(tenant, act)
+        }
+    };
+    if allowed { Ok(()) } else { Err(ApiError::forbidden()) }
+}
+
+/// Who sends these headers. A token wins over a cookie, and one that is wrong is not made up for by a cookie.
+pub(super) async fn identify(admin: &Shared, headers: &HeaderMap) -> Result<Who, ApiError> {
+    let mut given = headers.get_all(AUTHORIZATION).iter();
+    match (given.next(), given.next()) {
+        (Some(value), None) => {
+            let token = value.to_str().ok().and_then(bearer).ok_or_else(ApiError::unauthenticated)?;
+            by_token(admin, token).await
+        }
+        (None, _) => session::identify(admin, headers).await,
+        (Some(_), Some(_)) => Err(ApiError::unauthenticated()),
+    }
+}
+
+async fn by_token(admin: &Shared, token: &str) -> Result<Who, ApiError> {
+    let given = hash(token);
+    let wanted = admin.token.unwrap_or(TokenHash([0; 32]));
+    if admin.token.is_some() && bool::from(given.0.ct_eq(&wanted.0)) {
+        return Ok(Who { name: String::from("admin"), way: Way::Bootstrap, roles: Roles::platform() });
+    }
+    let row = admin.store.admin_token(&given.hex()).await?.ok_or_else(ApiError::unauthenticated)?;
+    let now = admin.clock.now();
+    if row.revoked.is_some() || row.expires.is_some_and(|at| at <= now) {
+        return Err(ApiError::unauthenticated());
+    }
+    if row.used.is_none_or(|used| now - used > MINUTE) {
+        admin.store.touch_admin_token(&row.id, now).await?;
+    }
+    Ok(Who { name: row.name, way: Way::Token { id: row.id }, roles: Roles::read(&row.roles) })
+}
+
+/// Whether whoever came in would still be let in: streams that last ask again and again.
+pub(super) async fn still_in(admin: &Shared, who: &Who, tenant: &str) -> bool {
+    let roles = match &who.way {
+        Way::Bootstrap => return true,
+        Way::Token { id } => match admin.store.admin_token_by_id(id).await {
+            Ok(Some(row)) if row.revoked.is_none() && row.expires.is_none_or(|at| at > admin.clock.now()) => {
+                Roles::read(&row.roles)
+            }
+            Ok(_) | Err(_) => return false,
+        },
+        Way::Session { id, .. } => match session::of(admin, id).await {
+            Ok((_, account)) => Roles::read(&account.roles),
+            Err(_) => return false,
+        },
+    };
+    roles.may(tenant, Act::Read)
+}
+
+impl TokenHash {
+    /// In hexadecimal, as it is stored.
+    pub(super) fn hex(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether `text` is what was hashed.
+    pub(super) fn fits(self, text: &str) -> bool {
+        bool::from(hash(text).0.ct_eq(&self.0))
+    }
+}
+
+/// A secret of 256 bits that can stand in a URL, and its digest.
+pub(super) fn secret() -> Result<(Zeroizing<String>, TokenHash), TokenError> {
+    let mut bytes = Zeroizing::new([0_u8; 32]);
+    getrandom::fill(bytes.as_mut_slice()).map_err(|_| TokenError::NoRandomness)?;
+    let text = Zeroizing::new(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes.as_slice()));
+    let digest = hash(&text);
+    Ok((text, digest))
+}
+
+/// The secret of the one-time link by which the first account is made; nothing where there is one already.
+///
+/// # Errors
+/// No randomness.
+pub fn setup_secret(has_admins: bool) -> Result<Option<(Zeroizing<String>, TokenHash)>, TokenError> {
+    if has_admins { Ok(None) } else { secret().map(Some) }
 }
 
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start())
 }
+
+/// How exactly it is remembered when something was last used.
+pub(super) const MINUTE: crate::clock::Micros = 60_000_000;
 
 #[cfg(test)]
 mod tests {

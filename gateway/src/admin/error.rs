@@ -23,6 +23,8 @@ pub struct FieldProblem {
 pub struct ApiError {
     #[serde(skip)]
     status: StatusCode,
+    #[serde(skip)]
+    retry_after: Option<u64>,
     /// A stable word for programs.
     pub code: &'static str,
     /// A sentence for people.
@@ -38,6 +40,7 @@ impl ApiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             status,
+            retry_after: None,
             code,
             message: message.into(),
             fields: Vec::new(),
@@ -65,8 +68,43 @@ impl ApiError {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "unauthenticated",
-            "send the admin token as `Authorization: Bearer …` (see [admin] token_file)",
+            "send an admin token as `Authorization: Bearer …` (see [admin] token_file), or sign in",
         )
+    }
+
+    /// 401: a sign-in that failed, whatever the reason.
+    #[must_use]
+    pub fn not_signed_in() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "sign_in_failed", "the name or the password is wrong")
+    }
+
+    /// 403: known, but not allowed to do this.
+    #[must_use]
+    pub fn forbidden() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "your role does not allow this; ask a tenant or platform admin")
+    }
+
+    /// 403: a write of a browser without the proof that our own page sent it.
+    #[must_use]
+    pub fn forged() -> Self {
+        let message = "a write with a session needs its own origin and X-Chancery-CSRF (see GET /api/v1/me)";
+        Self::new(StatusCode::FORBIDDEN, "csrf", message)
+    }
+
+    /// 429: too many wrong passwords.
+    #[must_use]
+    pub fn too_many_tries(wait: std::time::Duration) -> Self {
+        let seconds = wait.as_secs().saturating_add(1);
+        let message = format!("too many wrong passwords; try again in {seconds} s");
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", message);
+        error.retry_after = Some(seconds);
+        error
+    }
+
+    /// 409: something is as it should not be for this.
+    #[must_use]
+    pub fn at_odds(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message)
     }
 
     /// 404.
@@ -215,7 +253,11 @@ const fn noun(table: store::Table) -> &'static str {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = self.status;
+        let retry_after = self.retry_after;
         let mut response = (status, Json(self)).into_response();
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(http::header::RETRY_AFTER, seconds.into());
+        }
         if status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(
                 http::header::WWW_AUTHENTICATE,

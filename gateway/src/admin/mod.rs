@@ -1,12 +1,15 @@
 //! The admin API, on its own listener: everything that an administrator can do, described by its own OpenAPI document.
 //!
-//! Takes JSON below `/api/v1`, with the admin token; gives resources `{kind, tenant, name, id, revision, …, spec}`.
+//! Takes JSON below `/api/v1`, with an admin token or a session; gives resources `{kind, tenant, name, id, revision, …, spec}`.
 //! Every document is checked by the very compile step that the request path uses before it is saved, and every change
 //! wakes the registry. Never reachable from the public listener; never shows a secret after it was made.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `access` | who may come in |
+//! | `roles` | what each may do: one table |
+//! | `session`, `accounts`, `password` | administrators, their sessions and tokens |
+//! | `page` | the admin page itself |
 //! | `body` | reading what was sent, strictly |
 //! | `error` | the one error shape |
 //! | `extract` | paths and query strings |
@@ -14,6 +17,7 @@
 //! | one file per resource | its handlers |
 
 pub mod access;
+mod accounts;
 mod audit;
 mod body;
 mod cards;
@@ -26,14 +30,19 @@ mod history;
 mod import;
 mod issuers;
 mod keys;
+mod page;
+mod password;
 mod policies;
 mod principals;
 mod resource;
+pub mod roles;
+mod session;
 mod signing_keys;
 mod simulate;
 mod tenants;
 
 use self::access::TokenHash;
+use self::password::Passwords;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::PublicUrl;
@@ -67,8 +76,12 @@ pub struct Admin {
     pub grpc: egress::Client,
     /// Fetches documents that others name; its rules say which may be named.
     pub fetch: egress::Client,
-    /// What proves an administrator; nobody comes in without one.
+    /// What proves the first administrator.
     pub token: Option<TokenHash>,
+    /// What lets the first account be made.
+    setup: Option<TokenHash>,
+    /// Compares passwords, slowly.
+    passwords: Passwords,
     /// What issued keys begin with.
     pub key_prefix: String,
     /// Compiles a tenant to sign a card as it would be served.
@@ -90,6 +103,8 @@ impl Admin {
             grpc: app.grpc.clone(),
             fetch: app.fetch.clone(),
             token: app.admin_token,
+            setup: app.setup,
+            passwords: Passwords::default(),
             key_prefix: app.settings.headers.key_prefix.clone(),
             public_url: app.settings.public.urls.first().cloned(),
             registry: Arc::clone(&app.registry),
@@ -131,6 +146,9 @@ impl utoipa::Modify for Common {
 fn with_revisions(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
     for (path, item) in &mut description.paths.paths {
         let optional = path.ends_with("/credential");
+        if path.ends_with("/password") || path == "/api/v1/session" || path.starts_with("/api/v1/tokens/") {
+            continue;
+        }
         for (operation, required) in
             [(item.put.as_mut(), !optional), (item.delete.as_mut().filter(|_| !path.contains("/keys/")), true)]
         {
@@ -150,6 +168,15 @@ fn with_revisions(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi:
 
 fn described() -> OpenApiRouter<Shared> {
     OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(session::sign_in, session::sign_out))
+        .routes(routes!(session::me))
+        .routes(routes!(session::set_own_password))
+        .routes(routes!(session::setup_state, session::setup))
+        .routes(routes!(accounts::list, accounts::create))
+        .routes(routes!(accounts::read, accounts::update, accounts::delete))
+        .routes(routes!(accounts::set_password))
+        .routes(routes!(accounts::list_tokens, accounts::create_token))
+        .routes(routes!(accounts::revoke_token))
         .routes(routes!(tenants::list, tenants::create))
         .routes(routes!(tenants::read, tenants::update, tenants::delete))
         .routes(routes!(cards::list, cards::create))
@@ -186,13 +213,13 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     with_revisions(described().split_for_parts().1)
 }
 
-/// The admin API; everything but its description needs the token.
+/// The admin API and its page; what each operation needs is in `roles`.
 pub fn router(app: &App) -> axum::Router {
     let admin = Arc::new(Admin::new(app));
     let (routes, description) = described().split_for_parts();
     let description = Arc::new(with_revisions(description));
     routes
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(&admin), access::require_token))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&admin), access::admit))
         .route(
             "/api/openapi.json",
             axum::routing::get(move || {
@@ -200,7 +227,8 @@ pub fn router(app: &App) -> axum::Router {
                 async move { axum::Json((*description).clone()) }
             }),
         )
-        .fallback(async || error::ApiError::not_found("this path"))
+        .fallback(page::serve)
         .method_not_allowed_fallback(async || error::ApiError::method_not_allowed())
+        .layer(axum::middleware::map_response(page::secure))
         .with_state(admin)
 }

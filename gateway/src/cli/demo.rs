@@ -64,12 +64,13 @@ impl Demo {
             migrate::migrate(settings.store.url.expose_secret()).await?;
             let app = App::build(settings, Clock::System).await.map_err(anyhow::Error::from)?;
             let shutdown = serve::shutdown_signal().context("signals can't be listened for")?;
+            let link = app.setup_link();
             let serving = app.run(shutdown);
             tokio::pin!(serving);
             tokio::select! {
                 _ = &mut serving => {}
                 made = self.furnish(&admin_token, &agents) => {
-                    self.tell(&made?, &admin_token)?;
+                    self.tell(&made?, &admin_token, link.as_deref())?;
                     let _ = serving.await;
                 }
             }
@@ -184,7 +185,7 @@ impl Demo {
         bail!("the gateway did not serve the sample cards within ten seconds; try `chancery demo --fresh`")
     }
 
-    fn tell(&self, keys: &Keys, admin_token: &str) -> anyhow::Result<()> {
+    fn tell(&self, keys: &Keys, admin_token: &str, link: Option<&str>) -> anyhow::Result<()> {
         let (url, admin, key) = (self.gateway_url(), self.admin_url(), &keys.first);
         let message = r#"{"role": "user", "parts": [{"kind": "text", "text": "Hello from my agent"}]}"#;
         let body = |method: &str| {
@@ -197,10 +198,15 @@ impl Demo {
                 body(method)
             )
         };
+        let page = match link {
+            Some(link) => format!("{link}  (makes your account, once)"),
+            None => format!("{admin}  (sign in with the account you made)"),
+        };
         output::line(&format!(
             "Chancery is up. Ctrl-C stops it.\n\n\
              gateway  {url}\n\
-             admin    {admin}  (API below /api/v1, described at /api/openapi.json)\n\
+             admin    {page}\n\
+             API      {admin}/api/v1  (described at /api/openapi.json)\n\
              token    {admin_token}\n\
              all of it in {}\n\n\
              Discover a signed card, call its agent, stream its answer:\n\n\

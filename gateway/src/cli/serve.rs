@@ -5,7 +5,7 @@ use clap::Args;
 use secrecy::ExposeSecret as _;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Common, Failure, block_on, migrate};
+use super::{Common, Failure, block_on, migrate, output};
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::load;
@@ -31,6 +31,12 @@ impl Serve {
             }
             let bound = App::build(settings, Clock::System).await.map_err(anyhow::Error::from)?;
             let shutdown = shutdown_signal().context("signals can't be listened for")?;
+            if let Some(link) = bound.setup_link() {
+                output::line(&format!(
+                    "No administrator has an account yet. Make the first one here (once, and only until this process \
+                     ends):\n{link}"
+                ))?;
+            }
             bound.run(shutdown).await;
             Ok(())
         })

@@ -477,7 +477,10 @@ const fn kind(table: Table) -> &'static str {
         Table::Principals => "principal",
         Table::SigningKeys => "signing_key",
         Table::Tenants => "tenant",
-        Table::AuditRecords
+        Table::AdminSessions
+        | Table::AdminTokens
+        | Table::Admins
+        | Table::AuditRecords
         | Table::AuditSummaries
         | Table::Changes
         | Table::Contexts

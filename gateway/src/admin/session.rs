@@ -1,0 +1,358 @@
+//! Sessions of browsers: sign in, sign out, who am I, and the very first account.
+//!
+//! A session is a random cookie whose digest is stored; signing in always makes a new one. It ends after 30 minutes
+//! unused, after 12 hours, at sign-out, and with its account. Writes carry a second proof that a page of another site
+//! can't have (T-ADM-2). Never says whether it was the name or the password that was wrong.
+
+use super::access::{self, Way, Who};
+use super::accounts::{self, NAME_RULE};
+use super::body::Document;
+use super::error::ApiError;
+use super::resource::{new_id, rfc3339};
+use super::roles::{Assignment, Roles};
+use super::Shared;
+use crate::clock::Micros;
+use axum::Json;
+use axum::extract::{ConnectInfo, Extension, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{COOKIE, ORIGIN, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use store::{AdminRow, AdminSessionRow, AdminState, NewAdmin};
+use subtle::ConstantTimeEq as _;
+use utoipa::ToSchema;
+use zeroize::Zeroizing;
+
+/// What is typed in to sign in.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SignIn {
+    /// The account's name.
+    name: String,
+    /// Its password.
+    password: String,
+}
+
+/// Who somebody is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Me {
+    /// The account's or token's name.
+    pub name: String,
+    /// `bootstrap`, `token` or `session`.
+    pub way: &'static str,
+    /// What it may do.
+    pub roles: Vec<Assignment>,
+    /// What writes of a browser carry as `X-Chancery-CSRF`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub csrf: Option<String>,
+    /// When the session ends at the latest (RFC 3339).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ends_at: Option<String>,
+    /// Where callers reach the gateway: what cards and examples name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_url: Option<String>,
+}
+
+/// Whether the first account is still to be made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SetupState {
+    /// It is; the link for it was printed at the start.
+    pub needed: bool,
+}
+
+/// The first account.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Setup {
+    /// From the link that was printed.
+    token: String,
+    /// The account's name.
+    name: String,
+    /// Its password.
+    password: String,
+}
+
+/// A change of one's own password.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OwnPassword {
+    /// The one in force.
+    current: String,
+    /// The next one.
+    password: String,
+}
+
+type Peer = Option<Extension<ConnectInfo<SocketAddr>>>;
+
+fn source(peer: &Peer) -> String {
+    peer.as_ref().map(|Extension(ConnectInfo(peer))| peer.ip().to_string()).unwrap_or_default()
+}
+
+/// Signs in: sets a session's cookie.
+#[utoipa::path(post, path = "/api/v1/session", tag = "session", request_body = SignIn,
+    responses((status = 200, body = Me), (status = 401, body = ApiError), (status = 429, body = ApiError)))]
+pub(super) async fn sign_in(
+    State(admin): State<Shared>,
+    peer: Peer,
+    headers: HeaderMap,
+    Document { typed, .. }: Document<SignIn>,
+) -> Result<Response, ApiError> {
+    let (now, source) = (admin.clock.now(), source(&peer));
+    let tries = [format!("name:{}", typed.name), format!("from:{source}")];
+    if let Some(wait) = admin.passwords.wait(&tries, now) {
+        return Err(ApiError::too_many_tries(wait));
+    }
+    let password = Zeroizing::new(typed.password);
+    let row = admin.store.admin(&typed.name).await?.filter(|row| row.state == AdminState::Active);
+    let stored = row.as_ref().and_then(|row| row.password.as_deref());
+    let fits = admin.passwords.verify(password, stored).await.map_err(|_| ApiError::internal())?;
+    let Some(row) = row.filter(|_| fits) else {
+        admin.passwords.failed(&tries, now);
+        tracing::warn!(source, "a sign-in of an administrator failed");
+        return Err(ApiError::not_signed_in());
+    };
+    admin.passwords.succeeded(&tries[0]);
+    end_earlier(&admin, &headers).await?;
+    open(&admin, row, source, &headers).await
+}
+
+/// The session that the browser had before is not left lying about.
+async fn end_earlier(admin: &Shared, headers: &HeaderMap) -> Result<(), ApiError> {
+    if let Some(cookie) = cookie(headers) {
+        admin.store.end_admin_session(&access::hash(cookie).hex()).await?;
+    }
+    Ok(())
+}
+
+async fn open(admin: &Shared, row: AdminRow, source: String, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let (text, digest) = access::secret().map_err(|_| ApiError::internal())?;
+    let now = admin.clock.now();
+    let session = AdminSessionRow { id: digest.hex(), admin_id: row.id.clone(), source, created: now, seen: now };
+    admin.store.open_admin_session(&session, now - LONGEST).await?;
+    tracing::info!(admin = row.name, "an administrator signed in");
+    let who = Who {
+        name: row.name,
+        way: Way::Session { id: session.id, csrf: csrf(&text) },
+        roles: Roles::read(&row.roles),
+    };
+    let me = me_of(admin, &who, Some(now + LONGEST));
+    Ok(([(SET_COOKIE, set_cookie(headers, &text, LONGEST / 1_000_000)?)], Json(me)).into_response())
+}
+
+/// Signs out: the session ends on the server too.
+#[utoipa::path(delete, path = "/api/v1/session", tag = "session",
+    responses((status = 204), (status = 400, body = ApiError)))]
+pub(super) async fn sign_out(
+    State(admin): State<Shared>,
+    who: Who,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let Way::Session { id, .. } = &who.way else {
+        return Err(ApiError::invalid_field("session", "a token has no session to end; revoke it instead"));
+    };
+    admin.store.end_admin_session(id).await?;
+    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, set_cookie(&headers, "", 0)?)]).into_response())
+}
+
+/// Who is asking.
+#[utoipa::path(get, path = "/api/v1/me", tag = "session",
+    responses((status = 200, body = Me), (status = 401, body = ApiError)))]
+pub(super) async fn me(State(admin): State<Shared>, who: Who) -> Result<Json<Me>, ApiError> {
+    let ends = match &who.way {
+        Way::Session { id, .. } => admin.store.admin_session(id).await?.map(|session| session.created + LONGEST),
+        Way::Bootstrap | Way::Token { .. } => None,
+    };
+    Ok(Json(me_of(&admin, &who, ends)))
+}
+
+fn me_of(admin: &Shared, who: &Who, ends: Option<Micros>) -> Me {
+    let (way, csrf) = match &who.way {
+        Way::Bootstrap => ("bootstrap", None),
+        Way::Token { .. } => ("token", None),
+        Way::Session { csrf, .. } => ("session", Some(csrf.clone())),
+    };
+    Me {
+        name: who.name.clone(),
+        way,
+        roles: who.roles.0.clone(),
+        csrf,
+        ends_at: ends.map(rfc3339),
+        public_url: admin.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned()),
+    }
+}
+
+/// Changes one's own password; every other session ends.
+#[utoipa::path(put, path = "/api/v1/me/password", tag = "session", request_body = OwnPassword,
+    responses((status = 204), (status = 400, body = ApiError), (status = 429, body = ApiError)))]
+pub(super) async fn set_own_password(
+    State(admin): State<Shared>,
+    who: Who,
+    Document { typed, .. }: Document<OwnPassword>,
+) -> Result<StatusCode, ApiError> {
+    let Way::Session { id, .. } = &who.way else {
+        return Err(ApiError::invalid_field("session", "a token has no password"));
+    };
+    let tries = [format!("name:{}", who.name)];
+    if let Some(wait) = admin.passwords.wait(&tries, admin.clock.now()) {
+        return Err(ApiError::too_many_tries(wait));
+    }
+    let row = admin.store.admin(&who.name).await?.ok_or_else(ApiError::unauthenticated)?;
+    let current = Zeroizing::new(typed.current);
+    let fits = admin.passwords.verify(current, row.password.as_deref()).await.map_err(|_| ApiError::internal())?;
+    if !fits {
+        admin.passwords.failed(&tries, admin.clock.now());
+        return Err(ApiError::invalid_field("current", "is not the password in force"));
+    }
+    let hashed = accounts::hashed(&admin, &who.name, typed.password).await?;
+    admin.store.set_admin_password(&who.name, &hashed, id, admin.clock.now()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Whether the first account is still to be made.
+#[utoipa::path(get, path = "/api/v1/setup", tag = "session", responses((status = 200, body = SetupState)))]
+pub(super) async fn setup_state(State(admin): State<Shared>) -> Result<Json<SetupState>, ApiError> {
+    Ok(Json(SetupState { needed: !admin.store.has_admins().await? }))
+}
+
+/// Makes the first account, a platform administrator, and signs it in. Needs the link that was printed at the start.
+#[utoipa::path(post, path = "/api/v1/setup", tag = "session", request_body = Setup,
+    responses((status = 200, body = Me), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
+pub(super) async fn setup(
+    State(admin): State<Shared>,
+    peer: Peer,
+    headers: HeaderMap,
+    Document { typed, .. }: Document<Setup>,
+) -> Result<Response, ApiError> {
+    let source = source(&peer);
+    let tries = [format!("setup:{source}")];
+    if let Some(wait) = admin.passwords.wait(&tries, admin.clock.now()) {
+        return Err(ApiError::too_many_tries(wait));
+    }
+    if !admin.setup.is_some_and(|setup| setup.fits(&typed.token)) {
+        admin.passwords.failed(&tries, admin.clock.now());
+        let problem = "is not of this start; take the link that the gateway printed when it last started";
+        return Err(ApiError::invalid_field("token", problem));
+    }
+    if !accounts::is_name(&typed.name) {
+        return Err(ApiError::invalid_field("name", NAME_RULE));
+    }
+    let now = admin.clock.now();
+    let new = NewAdmin {
+        id: new_id("adm-", now)?,
+        display_name: String::new(),
+        password: Some(accounts::hashed(&admin, &typed.name, typed.password).await?),
+        name: typed.name,
+        roles: Roles::platform().to_stored(),
+    };
+    if !admin.store.create_first_admin(&new, now).await? {
+        return Err(ApiError::at_odds("setup_done", "the first account was made already; sign in with it"));
+    }
+    let row = admin.store.admin(&new.name).await?.ok_or_else(ApiError::internal)?;
+    open(&admin, row, source, &headers).await
+}
+
+/// Who a session's cookie belongs to.
+pub(super) async fn identify(admin: &Shared, headers: &HeaderMap) -> Result<Who, ApiError> {
+    let cookie = cookie(headers).ok_or_else(ApiError::unauthenticated)?;
+    let (session, row) = of(admin, &access::hash(cookie).hex()).await?;
+    let now = admin.clock.now();
+    if now - session.seen > access::MINUTE {
+        admin.store.touch_admin_session(&session.id, now).await?;
+    }
+    let way = Way::Session { id: session.id, csrf: csrf(cookie) };
+    Ok(Who { name: row.name, way, roles: Roles::read(&row.roles) })
+}
+
+/// A session that has not ended, and its account.
+pub(super) async fn of(admin: &Shared, id: &str) -> Result<(AdminSessionRow, AdminRow), ApiError> {
+    let session = admin.store.admin_session(id).await?.ok_or_else(ApiError::unauthenticated)?;
+    let now = admin.clock.now();
+    if now - session.seen > IDLE || now - session.created > LONGEST {
+        admin.store.end_admin_session(id).await?;
+        return Err(ApiError::unauthenticated());
+    }
+    let row = admin.store.admin_by_id(&session.admin_id).await?;
+    let row = row.filter(|row| row.state == AdminState::Active).ok_or_else(ApiError::unauthenticated)?;
+    Ok((session, row))
+}
+
+/// A write with a session comes from our own page: its browser says so, and it knows what only our page was told.
+pub(super) fn check_write(csrf: &str, headers: &HeaderMap) -> Result<(), ApiError> {
+    // The listener has compared the origin with ours; here it must be there at all.
+    let told = headers.get(ORIGIN).is_some();
+    let given = headers.get(CSRF_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
+    if told && bool::from(given.ct_eq(csrf.as_bytes())) { Ok(()) } else { Err(ApiError::forged()) }
+}
+
+fn csrf(cookie: &str) -> String {
+    access::hash(&format!("csrf {cookie}")).hex()
+}
+
+/// The session's cookie, by either name; two of a name are none.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let named = |wanted: &str| {
+        let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut found = pairs.flat_map(|value| value.split(';')).filter_map(|pair| {
+            let (name, value) = pair.trim().split_once('=')?;
+            (name == wanted && !value.is_empty()).then_some(value)
+        });
+        let first = found.next();
+        first.filter(|_| found.next().is_none())
+    };
+    named(SECURE_COOKIE).or_else(|| named(PLAIN_COOKIE))
+}
+
+/// Over TLS the cookie is bound to this host; on plain loopback browsers would not keep such a one.
+fn set_cookie(headers: &HeaderMap, value: &str, seconds: i64) -> Result<HeaderValue, ApiError> {
+    let tls = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
+    let (name, secure) = if tls { (SECURE_COOKIE, "; Secure") } else { (PLAIN_COOKIE, "") };
+    let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(text).map_err(|_| ApiError::internal())
+}
+
+const CSRF_HEADER: &str = "x-chancery-csrf";
+const SECURE_COOKIE: &str = "__Host-chancery";
+const PLAIN_COOKIE: &str = "chancery-loopback";
+/// A session unused for so long has ended.
+const IDLE: Micros = 30 * 60 * 1_000_000;
+/// A session ends after so long in any case.
+const LONGEST: Micros = 12 * 60 * 60 * 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn a_cookie_is_found_once_or_not_at_all() {
+        assert_eq!(cookie(&headers(&[("cookie", "a=b; chancery-loopback=x")])), Some("x"));
+        assert_eq!(cookie(&headers(&[("cookie", "chancery-loopback=x; __Host-chancery=y")])), Some("y"));
+        assert_eq!(cookie(&headers(&[("cookie", "chancery-loopback=x"), ("cookie", "chancery-loopback=z")])), None);
+        assert_eq!(cookie(&headers(&[("cookie", "chancery-loopback=")])), None);
+    }
+
+    #[test]
+    fn cookies_are_bound_to_the_host_over_tls() {
+        let over_tls = set_cookie(&headers(&[("origin", "https://a.test")]), "v", 5).unwrap();
+        assert_eq!(over_tls, "__Host-chancery=v; Path=/; Max-Age=5; HttpOnly; SameSite=Strict; Secure");
+        let plain = set_cookie(&headers(&[("origin", "http://127.0.0.1:1")]), "v", 5).unwrap();
+        assert_eq!(plain, "chancery-loopback=v; Path=/; Max-Age=5; HttpOnly; SameSite=Strict");
+    }
+
+    #[test]
+    fn writes_need_origin_and_proof() {
+        let proof = csrf("cookie");
+        assert!(check_write(&proof, &headers(&[("origin", "http://x"), ("x-chancery-csrf", &proof)])).is_ok());
+        assert!(check_write(&proof, &headers(&[("x-chancery-csrf", &proof)])).is_err());
+        assert!(check_write(&proof, &headers(&[("origin", "http://x"), ("x-chancery-csrf", "cookie")])).is_err());
+        assert!(check_write(&proof, &headers(&[("origin", "http://x")])).is_err());
+    }
+}
