@@ -4,6 +4,7 @@
 CARGO ?= cargo
 
 demo: ## everything on one machine with nothing installed; Ctrl-C stops it
+	bash .ci/page
 	$(CARGO) build --locked --package chancery
 	$(CARGO) run --quiet --locked --package chancery -- demo $(DEMO_FLAGS)
 

@@ -23,6 +23,7 @@ use crate::clock::Clock;
 use crate::config::{OnFull, Settings};
 use crate::discovery::Discovery;
 use crate::listener::{Acceptor, dispatch, refusal};
+use crate::live::Live;
 use crate::oauth;
 use crate::pipeline;
 use crate::pipeline::owner::PageKey;
@@ -73,6 +74,8 @@ pub struct App {
     pub discovery: Discovery,
     /// What proves an administrator.
     pub admin_token: Option<TokenHash>,
+    /// What happens now, for those who watch.
+    pub live: Arc<Live>,
     /// What lets the first administrator's account be made.
     pub setup: Option<TokenHash>,
 }
@@ -167,8 +170,10 @@ impl App {
             &tasks,
         );
         let discovery = Discovery::new(settings.limits.card_cache_bytes);
+        let live = Arc::new(Live::new(clock.now()));
         let app = Arc::new(Self {
             settings,
+            live,
             clock,
             tasks,
             metrics,

@@ -16,7 +16,7 @@
 //! | [`discovery`] | signed cards, key sets, directories |
 //! | [`oauth`] | the token endpoint |
 //! | [`pipeline`] [`upstream`] [`reject`] | calls of agents, the way to them, our refusals |
-//! | [`admin`] | the admin API |
+//! | [`admin`] [`live`] | the admin API and its page · what happens now |
 //! | [`registry`] [`seal`] | rows → compiled snapshot, kept fresh · secrets at rest |
 //! | [`simulate`] | what a policy would say to a text |
 //! | [`telemetry`] | logs and metrics |
@@ -29,6 +29,7 @@ pub mod clock;
 pub mod config;
 pub mod discovery;
 pub mod listener;
+pub mod live;
 pub mod oauth;
 pub mod pipeline;
 pub mod registry;

@@ -67,6 +67,36 @@ row! {
     }
 }
 
+row! {
+    /// Exchanges that began in one slot of time, ended in one way and took about as long.
+    pub AuditSlot in AuditRecords {
+        /// How they ended.
+        outcome: String,
+        /// Which slot: the beginning, divided by the slots' length.
+        slot: i64,
+        /// Which range of durations, from 0: below 1, 2, 5, 10, 25, 50, 100, 250, 500, 1 000, 5 000, 30 000 ms, above.
+        bucket: i64,
+        /// How many.
+        count: i64,
+    }
+}
+
+row! {
+    /// Exchanges of one principal with one card that ended in one way.
+    pub AuditEdge in AuditRecords {
+        /// Whom.
+        card: String,
+        /// Who, by id.
+        principal: String,
+        /// How they ended.
+        outcome: String,
+        /// How many.
+        count: i64,
+        /// When the last one began.
+        last: i64,
+    }
+}
+
 /// Which records; `None` is any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as in AuditRecord")]
@@ -168,6 +198,18 @@ impl Store {
     ) -> Result<Vec<AuditSummary>> {
         let mut reader = self.audit_reader().await?;
         q!(reader, AuditSummary, SUMS, tenant.as_str(), from, until, revision::limit(limit))
+    }
+
+    /// How many exchanges of a tenant began since `from`, by slots of `step` microseconds, outcome and duration.
+    pub async fn audit_slots(&self, tenant: &TenantId, from: i64, step: i64) -> Result<Vec<AuditSlot>> {
+        let mut reader = self.audit_reader().await?;
+        q!(reader, AuditSlot, SLOTS, tenant.as_str(), from, step.max(1))
+    }
+
+    /// Who of a tenant called which card since `from`: the 500 most frequent.
+    pub async fn audit_edges(&self, tenant: &TenantId, from: i64) -> Result<Vec<AuditEdge>> {
+        let mut reader = self.audit_reader().await?;
+        q!(reader, AuditEdge, EDGES, tenant.as_str(), from)
     }
 
     /// The highest sequence stored of a writer: where shipping may go on.
@@ -310,6 +352,18 @@ statements! {
         SUMS = "SELECT writer, tenant, reason, source, window_start, count FROM audit_summaries
             WHERE tenant = $1 AND window_start >= $2 AND window_start < $3
             ORDER BY window_start DESC, writer, reason, source LIMIT $4";
+        SLOTS = "SELECT outcome, slot, bucket, COUNT(*) AS count FROM (
+                SELECT outcome, at_open / CAST($3 AS BIGINT) AS slot, CAST(CASE
+                    WHEN took < 1000 THEN 0 WHEN took < 2000 THEN 1 WHEN took < 5000 THEN 2 WHEN took < 10000 THEN 3
+                    WHEN took < 25000 THEN 4 WHEN took < 50000 THEN 5 WHEN took < 100000 THEN 6 WHEN took < 250000 THEN 7
+                    WHEN took < 500000 THEN 8 WHEN took < 1000000 THEN 9 WHEN took < 5000000 THEN 10
+                    WHEN took < 30000000 THEN 11 ELSE 12 END AS BIGINT) AS bucket
+                FROM (SELECT outcome, at_open, COALESCE(at_close, at_open) - at_open AS took FROM audit_records
+                    WHERE tenant = $1 AND at_open >= $2) AS times) AS slots
+            GROUP BY outcome, slot, bucket";
+        EDGES = "SELECT card, principal, outcome, COUNT(*) AS count, MAX(at_open) AS last FROM audit_records
+            WHERE tenant = $1 AND at_open >= $2 AND card IS NOT NULL AND principal IS NOT NULL
+            GROUP BY card, principal, outcome ORDER BY COUNT(*) DESC, card, principal LIMIT 500";
         HIGH_WATER = "SELECT MAX(seq) AS seq FROM audit_records WHERE writer = $1";
     }
     postgres {

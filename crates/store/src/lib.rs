@@ -46,7 +46,7 @@ pub mod testing;
 mod tests;
 
 pub use admins::{AdminEdit, AdminRow, AdminSessionRow, AdminState, AdminTokenRow, NewAdmin, NewAdminToken};
-pub use audit::{AuditCursor, AuditFilter, AuditRecord, AuditSummary};
+pub use audit::{AuditCursor, AuditEdge, AuditFilter, AuditRecord, AuditSlot, AuditSummary};
 pub use cards::{CardEdit, CardFacts, CardRow, CardState, CardVersion, NewCard, TrustTier};
 pub use error::{Cause, StoreError as Error, Table};
 pub use grants::{GrantRow, NewGrant};

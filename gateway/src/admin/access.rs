@@ -147,13 +147,7 @@ fn in_query(query: &str) -> Option<String> {
 }
 
 /// Whether `who` may do this. A tenant that it has no part in looks missing.
-fn admitted(
-    who: &Who,
-    need: Need,
-    tenant: Option<&str>,
-    method: &Method,
-    headers: &HeaderMap,
-) -> Result<(), ApiError> {
+fn admitted(who: &Who, need: Need, tenant: Option<&str>, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
     if let Way::Session { csrf, .. } = &who.way
         && !method.is_safe()
     {

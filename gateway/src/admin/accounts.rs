@@ -218,8 +218,7 @@ pub(super) async fn update(
     if name == who.name && (state == AdminState::Disabled || roles != Roles::read(&before.roles)) {
         return Err(not_oneself());
     }
-    let edit =
-        AdminEdit { display_name: display_name(typed.spec.display_name)?, roles: roles.to_stored(), state };
+    let edit = AdminEdit { display_name: display_name(typed.spec.display_name)?, roles: roles.to_stored(), state };
     admin.store.update_admin(&name, expected, &edit, admin.clock.now()).await?;
     tracing::info!(admin = who.name, account = name, "an administrator's account was changed");
     Ok(Json(show(row(&admin, &who, &name).await?)))
@@ -269,9 +268,11 @@ pub(super) async fn list_tokens(
     Query(query): Query<PageQuery>,
 ) -> Result<Json<Listing<TokenView>>, ApiError> {
     let rows = admin.store.admin_tokens(query.page()).await?;
-    let mut listing = query.listing(rows, |row| row.id.clone(), |row| {
-        Ok((who.roles.covers(&Roles::read(&row.roles)), show_token(row)))
-    })?;
+    let mut listing = query.listing(
+        rows,
+        |row| row.id.clone(),
+        |row| Ok((who.roles.covers(&Roles::read(&row.roles)), show_token(row))),
+    )?;
     listing.items.retain(|(visible, _)| *visible);
     Ok(Json(Listing {
         items: listing.items.into_iter().map(|(_, view)| view).collect(),

@@ -452,6 +452,26 @@ async fn check(admin: &Shared, tenant: &TenantId, card: &Card<'_>) -> Result<(),
     if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid(under("spec", problems))) }
 }
 
+/// What would be said of a spec if it were sent now.
+pub(super) struct Remarks {
+    /// What would keep it from being saved.
+    pub problems: Vec<FieldProblem>,
+    /// What a person has to read before it is published.
+    pub flags: Vec<FieldProblem>,
+}
+
+/// Looks at a spec without saving it.
+pub(super) async fn remarks(admin: &Shared, tenant: &str, spec: &Tree) -> Result<Remarks, ApiError> {
+    let owner = existing_tenant(&admin.store, tenant).await?;
+    let parts = match take_apart(spec, None) {
+        Ok(parts) => parts,
+        Err(error) => return Ok(Remarks { problems: error.fields, flags: Vec::new() }),
+    };
+    let problems = check(admin, &owner, &parts.written()).await.err().map(|error| error.fields).unwrap_or_default();
+    let flags = under("spec", admin.compiler.flags(&parts.document, None));
+    Ok(Remarks { problems, flags })
+}
+
 /// A card that the card guard flags is published only when somebody has said that this very document was reviewed.
 fn reviewed(admin: &Shared, card: &Card<'_>, before: Option<&[u8]>) -> Result<(), ApiError> {
     if matches!(card.state, CardLife::Draft | CardLife::Pending | CardLife::Disabled) || before == Some(card.document) {

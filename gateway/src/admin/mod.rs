@@ -30,6 +30,7 @@ mod history;
 mod import;
 mod issuers;
 mod keys;
+mod live;
 mod page;
 mod password;
 mod policies;
@@ -39,23 +40,29 @@ pub mod roles;
 mod session;
 mod signing_keys;
 mod simulate;
+mod stats;
 mod tenants;
+mod trial;
 
 use self::access::TokenHash;
 use self::password::Passwords;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::PublicUrl;
+use crate::live::Live;
 use crate::registry::Registry;
 use crate::registry::compile::Compiler;
 use crate::registry::refresh::Refresh;
 use crate::seal::Seal;
+use crate::telemetry::Metrics;
+use crate::upstream::Upstream;
 use std::sync::Arc;
 use store::Store;
+use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi as _;
 use utoipa::openapi::Required;
 use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
-use utoipa::openapi::schema::{Object, Type};
+use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -86,6 +93,16 @@ pub struct Admin {
     pub key_prefix: String,
     /// Compiles a tenant to sign a card as it would be served.
     pub public_url: Option<PublicUrl>,
+    /// What happens now.
+    live: Arc<Live>,
+    /// Counters of the process.
+    metrics: Arc<Metrics>,
+    /// Cancelled when the process begins to stop.
+    stopping: CancellationToken,
+    /// Calls agents of cards, for a try.
+    upstream: Upstream,
+    /// The header that tells an agent whose call it is.
+    tenant_header: http::HeaderName,
     /// What is in force here.
     registry: Arc<Registry>,
     /// Brings a change into force here at once; other replicas hear of it by themselves.
@@ -107,6 +124,11 @@ impl Admin {
             passwords: Passwords::default(),
             key_prefix: app.settings.headers.key_prefix.clone(),
             public_url: app.settings.public.urls.first().cloned(),
+            live: Arc::clone(&app.live),
+            metrics: Arc::clone(&app.metrics),
+            stopping: app.tasks.stopping(),
+            upstream: Upstream::new(app.upstream.clone(), app.grpc.clone()),
+            tenant_header: app.settings.headers.tenant_id.clone(),
             registry: Arc::clone(&app.registry),
             refresh: Arc::clone(&app.refresh),
         }
@@ -139,6 +161,9 @@ impl utoipa::Modify for Common {
         let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
         let components = description.components.get_or_insert_default();
         components.add_security_scheme("admin_token", SecurityScheme::Http(token));
+        // Documents of administrators have no schema of ours; what refers to one must find something.
+        let any = ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some("Any JSON.")).build();
+        components.schemas.entry(String::from("Value")).or_insert_with(|| any.into());
     }
 }
 
@@ -166,6 +191,25 @@ fn with_revisions(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi:
     description
 }
 
+/// Names every operation by its method and path: programs made from the description need names that differ.
+fn with_names(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
+    for (path, item) in &mut description.paths.paths {
+        let words: Vec<&str> = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let name = words.get(2..).unwrap_or_default().join("_");
+        for (method, operation) in [
+            ("get", item.get.as_mut()),
+            ("post", item.post.as_mut()),
+            ("put", item.put.as_mut()),
+            ("delete", item.delete.as_mut()),
+        ] {
+            if let Some(operation) = operation {
+                operation.operation_id = Some(format!("{method}_{name}"));
+            }
+        }
+    }
+    description
+}
+
 fn described() -> OpenApiRouter<Shared> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(session::sign_in, session::sign_out))
@@ -185,6 +229,7 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(cards::set_state))
         .routes(routes!(cards::set_credential))
         .routes(routes!(cards::sign))
+        .routes(routes!(trial::run))
         .routes(routes!(cards::history))
         .routes(routes!(principals::list, principals::create))
         .routes(routes!(principals::read, principals::update, principals::delete))
@@ -204,20 +249,22 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(signing_keys::read, signing_keys::update))
         .routes(routes!(audit::query))
         .routes(routes!(audit::summaries))
+        .routes(routes!(live::watch))
+        .routes(routes!(stats::read))
         .routes(routes!(health::read))
 }
 
 /// The description of the admin API.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    with_revisions(described().split_for_parts().1)
+    with_names(with_revisions(described().split_for_parts().1))
 }
 
 /// The admin API and its page; what each operation needs is in `roles`.
 pub fn router(app: &App) -> axum::Router {
     let admin = Arc::new(Admin::new(app));
     let (routes, description) = described().split_for_parts();
-    let description = Arc::new(with_revisions(description));
+    let description = Arc::new(with_names(with_revisions(description)));
     routes
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&admin), access::admit))
         .route(

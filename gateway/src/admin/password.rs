@@ -20,7 +20,7 @@ pub(super) struct HashError;
 
 /// The slow work, and who has to wait for it.
 #[derive(Debug)]
-pub struct Passwords {
+pub(super) struct Passwords {
     at_once: Semaphore,
     /// Looks like a hash and belongs to nobody: what an unknown name is compared with.
     nobody: String,

@@ -114,6 +114,12 @@ pub const RULES: &[(&str, &str, Need)] = &[
     ("GET", "/api/v1/tenants/{tenant}/grants/{name}", Need::Tenant(Act::Read)),
     ("PUT", "/api/v1/tenants/{tenant}/grants/{name}", Need::Tenant(Act::Administer)),
     ("DELETE", "/api/v1/tenants/{tenant}/grants/{name}", Need::Tenant(Act::Administer)),
+    ("GET", "/api/v1/tenants/{tenant}/issuers", Need::Tenant(Act::Read)),
+    ("POST", "/api/v1/tenants/{tenant}/issuers", Need::Tenant(Act::Administer)),
+    ("GET", "/api/v1/tenants/{tenant}/issuers/{name}", Need::Tenant(Act::Read)),
+    ("PUT", "/api/v1/tenants/{tenant}/issuers/{name}", Need::Tenant(Act::Administer)),
+    ("DELETE", "/api/v1/tenants/{tenant}/issuers/{name}", Need::Tenant(Act::Administer)),
+    ("GET", "/api/v1/tenants/{tenant}/issuers/{name}/keys", Need::Tenant(Act::Read)),
     ("GET", "/api/v1/tenants/{tenant}/keys", Need::Tenant(Act::Read)),
     ("POST", "/api/v1/tenants/{tenant}/keys", Need::Tenant(Act::Administer)),
     ("GET", "/api/v1/tenants/{tenant}/keys/{id}", Need::Tenant(Act::Read)),
@@ -262,8 +268,13 @@ mod tests {
         assert_eq!(named.difference(&described).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
         assert_eq!(named.len(), RULES.len(), "each operation has one line");
         for (method, path, need) in RULES {
-            let by_tenant = path.contains("{tenant}") || path.contains("audit") || path.contains("live") || path.contains("stats");
-            assert_eq!(by_tenant, matches!(need, Need::Tenant(_)) || *path == "/api/v1/tenants/{tenant}" && *method == "DELETE", "{method} {path}");
+            let by_tenant =
+                path.contains("{tenant}") || path.contains("audit") || path.contains("live") || path.contains("stats");
+            assert_eq!(
+                by_tenant,
+                matches!(need, Need::Tenant(_)) || *path == "/api/v1/tenants/{tenant}" && *method == "DELETE",
+                "{method} {path}"
+            );
         }
     }
 

@@ -4,13 +4,13 @@
 //! unused, after 12 hours, at sign-out, and with its account. Writes carry a second proof that a page of another site
 //! can't have (T-ADM-2). Never says whether it was the name or the password that was wrong.
 
+use super::Shared;
 use super::access::{self, Way, Who};
 use super::accounts::{self, NAME_RULE};
 use super::body::Document;
 use super::error::ApiError;
 use super::resource::{new_id, rfc3339};
 use super::roles::{Assignment, Roles};
-use super::Shared;
 use crate::clock::Micros;
 use axum::Json;
 use axum::extract::{ConnectInfo, Extension, State};
@@ -59,6 +59,8 @@ pub(super) struct Me {
 pub(super) struct SetupState {
     /// It is; the link for it was printed at the start.
     pub needed: bool,
+    /// Whoever asks is signed in.
+    pub signed_in: bool,
 }
 
 /// The first account.
@@ -131,11 +133,8 @@ async fn open(admin: &Shared, row: AdminRow, source: String, headers: &HeaderMap
     let session = AdminSessionRow { id: digest.hex(), admin_id: row.id.clone(), source, created: now, seen: now };
     admin.store.open_admin_session(&session, now - LONGEST).await?;
     tracing::info!(admin = row.name, "an administrator signed in");
-    let who = Who {
-        name: row.name,
-        way: Way::Session { id: session.id, csrf: csrf(&text) },
-        roles: Roles::read(&row.roles),
-    };
+    let who =
+        Who { name: row.name, way: Way::Session { id: session.id, csrf: csrf(&text) }, roles: Roles::read(&row.roles) };
     let me = me_of(admin, &who, Some(now + LONGEST));
     Ok(([(SET_COOKIE, set_cookie(headers, &text, LONGEST / 1_000_000)?)], Json(me)).into_response())
 }
@@ -143,11 +142,7 @@ async fn open(admin: &Shared, row: AdminRow, source: String, headers: &HeaderMap
 /// Signs out: the session ends on the server too.
 #[utoipa::path(delete, path = "/api/v1/session", tag = "session",
     responses((status = 204), (status = 400, body = ApiError)))]
-pub(super) async fn sign_out(
-    State(admin): State<Shared>,
-    who: Who,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(super) async fn sign_out(State(admin): State<Shared>, who: Who, headers: HeaderMap) -> Result<Response, ApiError> {
     let Way::Session { id, .. } = &who.way else {
         return Err(ApiError::invalid_field("session", "a token has no session to end; revoke it instead"));
     };
@@ -209,10 +204,14 @@ pub(super) async fn set_own_password(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Whether the first account is still to be made.
+/// Whether the first account is still to be made, and whether whoever asks is signed in.
 #[utoipa::path(get, path = "/api/v1/setup", tag = "session", responses((status = 200, body = SetupState)))]
-pub(super) async fn setup_state(State(admin): State<Shared>) -> Result<Json<SetupState>, ApiError> {
-    Ok(Json(SetupState { needed: !admin.store.has_admins().await? }))
+pub(super) async fn setup_state(
+    State(admin): State<Shared>,
+    headers: HeaderMap,
+) -> Result<Json<SetupState>, ApiError> {
+    let signed_in = access::identify(&admin, &headers).await.is_ok();
+    Ok(Json(SetupState { needed: !admin.store.has_admins().await?, signed_in }))
 }
 
 /// Makes the first account, a platform administrator, and signs it in. Needs the link that was printed at the start.

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 fine, 1 it failed, 2 wrong usage or configuration. Errors go to standard error and say what to do next.
 
+mod admin;
 mod api;
 mod apply;
 mod audit;
@@ -60,6 +61,9 @@ impl Common {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Administrators and their tokens.
+    #[command(subcommand)]
+    Admin(admin::AdminCommand),
     /// Make the gateway hold what YAML or JSON files say.
     Apply(apply::ApplyArgs),
     /// Search the audit trail.
@@ -158,6 +162,7 @@ impl Cli {
         let Self { common, command } = self;
         let admin = &common.admin;
         match command {
+            Command::Admin(command) => block_on(async { Ok(admin::run(command, admin).await?) }),
             Command::Apply(args) => block_on(async { Ok(apply::run(args, admin).await?) }),
             Command::Audit(command) => block_on(async { Ok(audit::run(command, admin).await?) }),
             Command::Call(args) => block_on(call::run(args, admin.json)),

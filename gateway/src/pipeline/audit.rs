@@ -7,6 +7,7 @@
 use crate::app::App;
 use crate::audit::{Audit, AuditFull, AuditLost, Closing, FindingFact, OpenRecord, Opening, Outcome, Slot};
 use crate::clock::{Clock, Micros};
+use crate::live::{Live, Mark};
 use crate::pipeline::authenticate::Identity;
 use crate::pipeline::guard::Findings;
 use crate::pipeline::head::Head;
@@ -33,6 +34,8 @@ pub struct Trail {
     proven: bool,
     closed: bool,
     slot: Option<Slot>,
+    live: Arc<Live>,
+    stream: Option<Mark>,
 }
 
 impl Trail {
@@ -59,6 +62,8 @@ impl Trail {
             proven: false,
             closed: false,
             slot: None,
+            live: Arc::clone(&app.live),
+            stream: None,
         }
     }
 
@@ -201,6 +206,9 @@ impl Trail {
     /// One event on its way to the caller.
     pub fn told(&mut self, event: &Event) {
         self.closing.events = self.closing.events.saturating_add(1);
+        if self.stream.is_none() {
+            self.stream = Some(self.live.streaming(&self.opening, self.closing.operation.as_deref()));
+        }
         self.named(event.task_id(), event.context_id());
     }
 
@@ -227,8 +235,12 @@ impl Trail {
         self.closing.status = Some(status);
         self.closing.at_us = self.clock.now();
         self.tally();
+        self.stream = None;
         match self.slot.take() {
-            Some(slot) => slot.close(&self.closing).await,
+            Some(slot) => {
+                self.live.ended(&self.opening, &self.closing);
+                slot.close(&self.closing).await
+            }
             None => Ok(()),
         }
     }
@@ -291,6 +303,7 @@ impl Drop for Trail {
         self.closing.at_us = self.clock.now();
         self.closing.outcome = if std::thread::panicking() { Outcome::Abandoned } else { Outcome::CallerGone };
         self.tally();
+        self.live.ended(&self.opening, &self.closing);
         slot.close_detached(&self.closing);
     }
 }

@@ -184,3 +184,30 @@ on_both! {
         assert_eq!(store.audit_summaries(&acme, 0, 100, 1).await, Ok(wanted[..1].to_vec()));
     }
 }
+
+on_both! {
+    async fn figures_count_by_slot_outcome_and_duration(given) {
+        let store = given.store;
+        let record = |seq: i64, at_open: i64, took: i64, outcome: &str| AuditRecord {
+            writer: "w".to_owned(), seq, tenant: "acme".to_owned(), at_open, at_close: Some(at_open + took),
+            principal: Some("prn-1".to_owned()), key_id: None, card: Some("echo".to_owned()), operation: None,
+            dialect: None, outcome: outcome.to_owned(), fault: None, status: None, correlation_id: format!("c{seq}"),
+            task_id: None, document: Vec::new(),
+        };
+        let records = [
+            record(1, 60_000_000, 3_000, "ok"), record(2, 61_000_000, 4_000, "ok"),
+            record(3, 119_999_999, 400_000, "blocked"), record(4, 120_000_000, 99_000_000, "ok"),
+            record(5, 5, 1, "ok"),
+        ];
+        store.append_audit(&records).await.unwrap();
+        let mut slots = store.audit_slots(&tenant_id("acme"), 60_000_000, 60_000_000).await.unwrap();
+        slots.sort_by_key(|one| (one.slot, one.outcome.clone()));
+        let told: Vec<_> = slots.iter().map(|one| (one.slot, one.outcome.as_str(), one.bucket, one.count)).collect();
+        assert_eq!(told, vec![(1, "blocked", 8, 1), (1, "ok", 2, 2), (2, "ok", 12, 1)]);
+        let edges = store.audit_edges(&tenant_id("acme"), 0).await.unwrap();
+        let told: Vec<_> = edges.iter().map(|one| (one.outcome.as_str(), one.count, one.last)).collect();
+        assert_eq!(told, vec![("ok", 4, 120_000_000), ("blocked", 1, 119_999_999)]);
+        assert_eq!(store.audit_slots(&tenant_id("other"), 0, 1).await, Ok(Vec::new()));
+        assert_eq!(store.audit_edges(&tenant_id("other"), 0).await, Ok(Vec::new()));
+    }
+}

@@ -36,6 +36,8 @@ pub(super) struct ImportSpec {
     /// Use `url`'s own scheme, host and port with the paths that the card names, for agents that publish an address
     /// which only others can reach.
     pub use_address: bool,
+    /// Only say what was found and what would become of it; register nothing.
+    pub dry_run: bool,
     /// Settings of the card as in a card's spec (state, visibility, policy, upstream.credential, …).
     pub settings: serde_json::Map<String, Value>,
 }
@@ -87,6 +89,30 @@ pub(super) struct Imported {
     pub import: ImportReport,
 }
 
+/// What a dry run found.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes an answer that is put together as a tree, to keep the card's digits")]
+pub(super) struct Previewed {
+    /// What would be registered.
+    pub preview: Preview,
+    /// How it was found.
+    pub import: ImportReport,
+}
+
+/// A card that is not registered.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as above")]
+pub(super) struct Preview {
+    /// A name that is free, made from the agent's own; empty where none can be made.
+    pub name: String,
+    /// The card's spec.
+    pub spec: Value,
+    /// What would keep it from being saved.
+    pub problems: Vec<FieldProblem>,
+    /// What a person has to read before it is published.
+    pub flags: Vec<FieldProblem>,
+}
+
 /// An interface to use.
 struct Usable {
     url: String,
@@ -111,7 +137,7 @@ impl Detected {
 /// Registers a running agent.
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/cards/import", tag = "cards", params(("tenant" = String, Path)),
     request_body = ImportSpec,
-    responses((status = 201, body = Imported), (status = 400, body = ApiError), (status = 422, body = ApiError)))]
+    responses((status = 201, body = Imported), (status = 200, body = Previewed), (status = 400, body = ApiError), (status = 422, body = ApiError)))]
 pub(super) async fn import(
     State(admin): State<Shared>,
     Path(tenant): Path<String>,
@@ -119,9 +145,11 @@ pub(super) async fn import(
 ) -> Result<(StatusCode, Written), ApiError> {
     let origin = ApiError::both(check_sent(&admin, &tenant, &typed).await, origin(&admin, &typed.url))?.1;
     let found = resolve(&admin.agents, &typed.url, &Credential::None).await.map_err(not_found)?;
-    let name = match &typed.name {
-        Some(name) => name.clone(),
-        None => free_name(&admin, &tenant, &found).await?,
+    let name = match (&typed.name, free_name(&admin, &tenant, &found).await) {
+        (Some(name), _) => name.clone(),
+        (None, Ok(name)) => name,
+        (None, Err(_)) if typed.dry_run => String::new(),
+        (None, Err(error)) => return Err(error),
     };
     let mut report = ImportReport {
         card_url: found.url.to_string(),
@@ -131,7 +159,17 @@ pub(super) async fn import(
         warnings: found.also.iter().map(|other| another_card(other)).collect(),
     };
     let (usable, colon) = interfaces(&admin, &typed, &origin, &found, &mut report).await?;
+    let dry_run = typed.dry_run;
     let spec = spec(typed.settings, &found, &usable, colon)?;
+    if dry_run {
+        let remarks = cards::remarks(&admin, &tenant, &spec).await?;
+        let mut preview = json::Object::from([("name", json::Json::from(name)), ("spec", spec)]);
+        preview.insert("problems", tree(&remarks.problems)?);
+        preview.insert("flags", tree(&remarks.flags)?);
+        let mut answer = json::Object::from([("preview", json::Json::from(preview))]);
+        answer.insert("import", tree(&report)?);
+        return Ok((StatusCode::OK, Written(answer.into())));
+    }
     let card = cards::make(&admin, &tenant, &name, &spec, "imported").await.map_err(as_sent)?;
     let mut answer = json::Object::from([("card", card)]);
     answer.insert("import", tree(&report)?);

@@ -1,5 +1,6 @@
 //! The API's own description says all that there is, and is nowhere else (T-ADM-4).
 
+use chancery::admin::roles;
 use http::{Method, StatusCode};
 use serde_json::Value;
 
@@ -18,6 +19,8 @@ async fn every_route_is_described_and_every_description_is_a_route() {
     let token = format!("Bearer {TOKEN}");
     for (path, operations) in paths {
         let concrete = path.replace("{tenant}", "acme").replace("{name}", "ghost").replace("{id}", "key-ghost");
+        // What is followed without an end is asked in a way that it refuses.
+        let concrete = if path == "/api/v1/live" { format!("{concrete}?tenant=acme&nonsense=1") } else { concrete };
         for method in METHODS {
             let headers = [("authorization", token.as_str()), ("if-match", "x"), ("content-type", "application/json")];
             let answer = desk.ask(method.clone(), &concrete, &headers, b"{".to_vec()).await;
@@ -26,6 +29,9 @@ async fn every_route_is_described_and_every_description_is_a_route() {
             assert_eq!(described, exists, "{method} {path}: {}", answer.status);
             let fits = [200, 204, 400, 404, 415].contains(&answer.status.as_u16());
             assert!(!described || fits, "{method} {path}: {}", answer.text());
+            if roles::need(&method, path) == roles::Need::Open {
+                continue;
+            }
             let without = desk.ask(method.clone(), &concrete, &[("if-match", "x")], b"{".to_vec()).await;
             assert!(!described || without.status == StatusCode::UNAUTHORIZED, "{method} {path} needs the token");
         }

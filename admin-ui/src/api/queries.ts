@@ -1,0 +1,76 @@
+// What views read, by name: one key a thing, so that a change of it is seen everywhere.
+
+import { queryOptions, useQuery, type QueryClient } from '@tanstack/react-query'
+import { api, ok } from './client'
+import type { Card, Grant, Key, Policy, Principal, SigningKey, Tenant } from './shapes'
+
+type Page<T> = { items: T[]; next_cursor?: string | null }
+
+/** Most items that a list is read to; beyond that one searches. */
+const MOST = 5000
+
+/** Every page of a list. */
+export async function every<T>(page: (cursor: string | undefined) => Promise<Page<unknown>>): Promise<T[]> {
+  const items: T[] = []
+  let cursor: string | undefined
+  do {
+    const { items: more, next_cursor } = await page(cursor)
+    items.push(...(more as T[]))
+    cursor = next_cursor ?? undefined
+  } while (cursor !== undefined && items.length < MOST)
+  return items
+}
+
+const query = (cursor: string | undefined) => ({ limit: 200, ...(cursor === undefined ? {} : { cursor }) })
+
+export const queries = {
+  tenants: () => queryOptions({
+    queryKey: ['tenants'],
+    queryFn: () => every<Tenant>((cursor) => ok(api.GET('/api/v1/tenants', { params: { query: query(cursor) } }))),
+  }),
+  cards: (tenant: string) => queryOptions({
+    queryKey: ['cards', tenant],
+    queryFn: () => every<Card>((cursor) => ok(api.GET('/api/v1/tenants/{tenant}/cards', { params: { path: { tenant }, query: query(cursor) } }))),
+  }),
+  card: (tenant: string, name: string) => queryOptions({
+    queryKey: ['cards', tenant, name],
+    queryFn: async () => (await ok(api.GET('/api/v1/tenants/{tenant}/cards/{name}', { params: { path: { tenant, name } } }))) as unknown as Card,
+  }),
+  principals: (tenant: string) => queryOptions({
+    queryKey: ['principals', tenant],
+    queryFn: () => every<Principal>((cursor) => ok(api.GET('/api/v1/tenants/{tenant}/principals', { params: { path: { tenant }, query: query(cursor) } }))),
+  }),
+  keys: (tenant: string) => queryOptions({
+    queryKey: ['keys', tenant],
+    queryFn: () => every<Key>((cursor) => ok(api.GET('/api/v1/tenants/{tenant}/keys', { params: { path: { tenant }, query: query(cursor) } }))),
+  }),
+  grants: (tenant: string) => queryOptions({
+    queryKey: ['grants', tenant],
+    queryFn: () => every<Grant>((cursor) => ok(api.GET('/api/v1/tenants/{tenant}/grants', { params: { path: { tenant }, query: query(cursor) } }))),
+  }),
+  policies: (tenant: string) => queryOptions({
+    queryKey: ['policies', tenant],
+    queryFn: () => every<Policy>((cursor) => ok(api.GET('/api/v1/tenants/{tenant}/policies', { params: { path: { tenant }, query: query(cursor) } }))),
+  }),
+  policy: (tenant: string, name: string) => queryOptions({
+    queryKey: ['policies', tenant, name],
+    queryFn: async () => (await ok(api.GET('/api/v1/tenants/{tenant}/policies/{name}', { params: { path: { tenant, name } } }))) as unknown as Policy,
+  }),
+  signingKeys: (tenant: string) => queryOptions({
+    queryKey: ['signing-keys', tenant],
+    queryFn: () => every<SigningKey>((cursor) => ok(api.GET('/api/v1/tenants/{tenant}/signing-keys', { params: { path: { tenant }, query: query(cursor) } }))),
+  }),
+  stats: (tenant: string, minutes: number) => queryOptions({
+    queryKey: ['stats', tenant, minutes],
+    queryFn: () => ok(api.GET('/api/v1/stats', { params: { query: { tenant, minutes } } })),
+  }),
+}
+
+export function useCards(tenant: string) {
+  return useQuery(queries.cards(tenant))
+}
+
+/** Has everything of a kind read again. */
+export function touched(client: QueryClient, ...kinds: string[]): Promise<unknown> {
+  return Promise.all(kinds.map((kind) => client.invalidateQueries({ queryKey: [kind] })))
+}

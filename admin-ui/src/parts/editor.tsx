@@ -1,0 +1,40 @@
+// A JSON editor with what is wrong at its place. Loaded only where it is used: it is larger than the rest of a view.
+
+import { json, jsonParseLinter } from '@codemirror/lang-json'
+import { linter, lintGutter, type Diagnostic } from '@codemirror/lint'
+import { EditorView } from '@codemirror/view'
+import { useComputedColorScheme } from '@mantine/core'
+import CodeMirror from '@uiw/react-codemirror'
+import { useMemo, type ReactNode } from 'react'
+import type { FieldProblem } from '../api/client'
+import { placeOf } from './place'
+
+export default function Editor({ value, change, label, problems, readOnly = false, height = '420px' }: {
+  value: string
+  change: (text: string) => void
+  label: string
+  problems: FieldProblem[]
+  readOnly?: boolean
+  height?: string
+}): ReactNode {
+  const scheme = useComputedColorScheme()
+  const extensions = useMemo(() => {
+    const said = linter((view): Diagnostic[] => {
+      const text = view.state.doc.toString()
+      return problems.map((problem) => {
+        const { from, to } = placeOf(text, problem.path)
+        return { from, to, severity: 'error', message: problem.problem }
+      })
+    })
+    return [
+      json(), linter(jsonParseLinter()), said, lintGutter(), EditorView.lineWrapping,
+      EditorView.contentAttributes.of({ 'aria-label': label }),
+    ]
+  }, [problems, label])
+  return (
+    <CodeMirror
+      value={value} onChange={change} extensions={extensions} theme={scheme} readOnly={readOnly} height={height}
+      basicSetup={{ foldGutter: true, highlightActiveLine: false }} indentWithTab={false}
+    />
+  )
+}
