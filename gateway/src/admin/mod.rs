@@ -194,7 +194,8 @@ fn with_revisions(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi:
 /// Names every operation by its method and path: programs made from the description need names that differ.
 fn with_names(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
     for (path, item) in &mut description.paths.paths {
-        let words: Vec<&str> = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> =
+            path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let name = words.get(2..).unwrap_or_default().join("_");
         for (method, operation) in [
             ("get", item.get.as_mut()),

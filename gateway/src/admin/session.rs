@@ -206,10 +206,7 @@ pub(super) async fn set_own_password(
 
 /// Whether the first account is still to be made, and whether whoever asks is signed in.
 #[utoipa::path(get, path = "/api/v1/setup", tag = "session", responses((status = 200, body = SetupState)))]
-pub(super) async fn setup_state(
-    State(admin): State<Shared>,
-    headers: HeaderMap,
-) -> Result<Json<SetupState>, ApiError> {
+pub(super) async fn setup_state(State(admin): State<Shared>, headers: HeaderMap) -> Result<Json<SetupState>, ApiError> {
     let signed_in = access::identify(&admin, &headers).await.is_ok();
     Ok(Json(SetupState { needed: !admin.store.has_admins().await?, signed_in }))
 }
