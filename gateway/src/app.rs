@@ -252,6 +252,8 @@ impl Bound {
         let last_uses = LastUses::new(app.store.clone(), Arc::clone(&app.registry));
         app.tasks.spawn("last uses of keys", last_uses.run(app.tasks.stopping()));
         app.tasks.spawn("issuer keys", issuer_keys(&app).run(app.tasks.stopping()));
+        pipeline::owner::expiry::start(&app.store, &app.registry, &app.clock, &app.tasks);
+        pipeline::limit::start(&app.calls.limits, &app.store, &app.registry, &app.clock, &app.tasks);
         spawn_public(&app, public);
         spawn_admin(&app, admin);
         shutdown.await;

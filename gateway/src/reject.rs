@@ -156,8 +156,8 @@ impl Reject {
             Self::Limit(error)
             | Self::Decode(DecodeError::Limit(error))
             | Self::Forward(ForwardError::Limit(error)) => Some(match error {
-                LimitError::RateLimited { retry_after } => *retry_after,
-                LimitError::NoRoom | LimitError::TooManyInFlight => SOON,
+                LimitError::QuotaSpent { retry_after } | LimitError::RateLimited { retry_after } => *retry_after,
+                LimitError::NoRoom | LimitError::OverShare | LimitError::TooManyInFlight => SOON,
             }),
             Self::Authenticate { error: AuthenticateError::Throttled { retry_after } } => Some(*retry_after),
             Self::Authenticate { .. }
@@ -289,6 +289,10 @@ fn authorize_fault(error: AuthorizeError) -> Fault {
 fn limit_fault(error: LimitError) -> Fault {
     match error {
         LimitError::NoRoom => Fault::of(FaultKind::Overloaded),
+        LimitError::OverShare => {
+            Fault::new(FaultKind::RateLimited, "the gateway is busy and this tenant has its share of it")
+        }
+        LimitError::QuotaSpent { .. } => Fault::new(FaultKind::RateLimited, "the quota of calls is used up"),
         LimitError::RateLimited { .. } => Fault::of(FaultKind::RateLimited),
         LimitError::TooManyInFlight => Fault::new(FaultKind::RateLimited, "too many calls at once"),
     }
@@ -297,7 +301,10 @@ fn limit_fault(error: LimitError) -> Fault {
 const fn limit_blame(error: LimitError) -> Blame {
     match error {
         LimitError::NoRoom => Blame::Gateway,
-        LimitError::RateLimited { .. } | LimitError::TooManyInFlight => Blame::Caller,
+        LimitError::OverShare
+        | LimitError::QuotaSpent { .. }
+        | LimitError::RateLimited { .. }
+        | LimitError::TooManyInFlight => Blame::Caller,
     }
 }
 

@@ -28,6 +28,7 @@ pub enum Table {
     SigningKeys,
     Tasks,
     Tenants,
+    UsageCounts,
 }
 
 /// Why a store call failed.

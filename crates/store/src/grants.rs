@@ -1,4 +1,4 @@
-//! Grants: which principal may do what on which cards. The document says it; the store only keeps it.
+//! Grants: which principal or group may do what on which cards, or may not. The document says it; the store only keeps it.
 
 use crate::{ChangeKind, IfMatch, Page, Result, Store, Table, TenantId, principals, text};
 
@@ -11,8 +11,10 @@ row! {
         tenant: TenantId,
         /// Unique among the tenant's living grants.
         name: String,
-        /// Who is granted.
+        /// Who is granted; empty where a group is.
         principal_id: String,
+        /// Which group is granted.
+        group_name: Option<String>,
         /// Cards, operations, limits (JSON).
         document: Vec<u8>,
         /// Microseconds.
@@ -37,18 +39,31 @@ pub struct NewGrant {
 impl Store {
     /// Makes a grant to a living principal; gives its revision.
     pub async fn create_grant(&self, tenant: &TenantId, grant: &NewGrant, now: i64) -> Result<i64> {
+        self.make_grant(tenant, grant, None, now).await
+    }
+
+    /// Makes a grant to a group, whoever is in it; gives its revision. The grant's `principal_id` stays empty.
+    pub async fn create_group_grant(&self, tenant: &TenantId, grant: &NewGrant, group: &str, now: i64) -> Result<i64> {
+        text::key("group_name", group)?;
+        self.make_grant(tenant, grant, Some(group), now).await
+    }
+
+    async fn make_grant(&self, tenant: &TenantId, grant: &NewGrant, group: Option<&str>, now: i64) -> Result<i64> {
         text::key("id", &grant.id)?;
         text::key("name", &grant.name)?;
         let mut change = self.change(tenant).await?;
         let revision = change.revision();
-        change.living(Table::Principals, principals::LIVING, &grant.principal_id, IfMatch::Any).await?;
+        if group.is_none() {
+            change.living(Table::Principals, principals::LIVING, &grant.principal_id, IfMatch::Any).await?;
+        }
         x!(
             change,
             CREATE,
             tenant.as_str(),
             grant.id.as_str(),
             grant.name.as_str(),
-            grant.principal_id.as_str(),
+            if group.is_none() { grant.principal_id.as_str() } else { "" },
+            group,
             grant.document.as_slice(),
             now,
             revision,
@@ -102,21 +117,22 @@ impl Store {
 }
 
 /// All of a tenant's grants, for `load_tenant`.
-pub(crate) const ALL: &str = "SELECT id, tenant, name, principal_id, document, created, updated, revision FROM grants
+pub(crate) const ALL: &str =
+    "SELECT id, tenant, name, principal_id, group_name, document, created, updated, revision FROM grants
     WHERE tenant = $1 AND deleted IS NULL ORDER BY name";
 
 statements! {
     both {
-        CREATE = "INSERT INTO grants (tenant, id, name, principal_id, document, created, updated, revision)
-            VALUES ($1, $2, $3, $4, $5, $6, $6, $7)";
+        CREATE = "INSERT INTO grants (tenant, id, name, principal_id, group_name, document, created, updated, revision)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)";
         FIND = "SELECT id, revision FROM grants WHERE tenant = $1 AND name = $2 AND deleted IS NULL";
         UPDATE = "UPDATE grants SET document = $3, updated = $4, revision = $5 WHERE tenant = $1 AND id = $2";
         DELETE = "UPDATE grants SET deleted = $3, updated = $3, revision = $4 WHERE tenant = $1 AND id = $2";
-        BY_NAME = "SELECT id, tenant, name, principal_id, document, created, updated, revision FROM grants
+        BY_NAME = "SELECT id, tenant, name, principal_id, group_name, document, created, updated, revision FROM grants
             WHERE tenant = $1 AND name = $2 AND deleted IS NULL";
-        BY_ID = "SELECT id, tenant, name, principal_id, document, created, updated, revision FROM grants
+        BY_ID = "SELECT id, tenant, name, principal_id, group_name, document, created, updated, revision FROM grants
             WHERE tenant = $1 AND id = $2 AND deleted IS NULL";
-        LIST = "SELECT id, tenant, name, principal_id, document, created, updated, revision FROM grants
+        LIST = "SELECT id, tenant, name, principal_id, group_name, document, created, updated, revision FROM grants
             WHERE tenant = $1 AND name > $2 AND deleted IS NULL ORDER BY name LIMIT $3";
     }
 }

@@ -11,8 +11,8 @@
 //! * Errors never carry a driver's text: it may hold data.
 //!
 //! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `issuers`, `grants`, `policies`,
-//! `signing_keys` hold what administrators write; `tasks` who owns what; `audit` the records; `admins` who
-//! administers; `revision` the change
+//! `signing_keys` hold what administrators write; `tasks` who owns what and `expiry` when that ends; `usage` what was
+//! used of limits; `audit` the records; `admins` who administers; `revision` the change
 //! list and `change` the transaction that writes it; `world` loads a whole tenant. `sql`, `word` and `text` serve
 //! all of them.
 
@@ -26,6 +26,7 @@ mod audit;
 mod cards;
 mod change;
 mod error;
+mod expiry;
 mod grants;
 mod issuers;
 mod keys;
@@ -38,6 +39,7 @@ mod tasks;
 mod tenant_id;
 mod tenants;
 mod text;
+mod usage;
 mod world;
 
 #[cfg(any(test, feature = "testing"))]
@@ -60,6 +62,7 @@ pub use signing_keys::{KeyPurpose, NewSigningKey, SigningKeyRow, SigningKeyState
 pub use tasks::{ContextClaim, ContextRow, Owner, TaskClaim, TaskCursor, TaskRow};
 pub use tenant_id::TenantId;
 pub use tenants::{TenantFields, TenantRow, TenantState};
+pub use usage::{Period, Usage, UsageRow};
 pub use world::{TenantRows, Unreadable};
 
 /// What every method of the store returns.

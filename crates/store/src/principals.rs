@@ -37,6 +37,8 @@ row! {
         kind: PrincipalKind,
         /// Whether it may call.
         state: PrincipalState,
+        /// Its groups and limits (JSON).
+        settings: Vec<u8>,
         /// Microseconds.
         created: i64,
         /// Microseconds.
@@ -75,6 +77,22 @@ impl Store {
         )
         .map_err(|error| error.or_taken(Table::Principals))?;
         change.commit(ChangeKind::Principal, &principal.id).await
+    }
+
+    /// Replaces what may change of a principal; gives its new revision.
+    pub async fn update_principal(
+        &self,
+        tenant: &TenantId,
+        name: &str,
+        expected: IfMatch,
+        (state, settings): (PrincipalState, &[u8]),
+        now: i64,
+    ) -> Result<i64> {
+        let mut change = self.change(tenant).await?;
+        let revision = change.revision();
+        let id = change.living(Table::Principals, FIND, name, expected).await?;
+        x!(change, UPDATE, tenant.as_str(), id.as_str(), state.as_str(), settings, now, revision)?;
+        change.commit(ChangeKind::Principal, &id).await
     }
 
     /// Enables or disables a principal; gives its new revision.
@@ -129,7 +147,8 @@ impl Store {
 pub(crate) const LIVING: &str = "SELECT id, revision FROM principals WHERE tenant = $1 AND id = $2 AND deleted IS NULL";
 
 /// All of a tenant's principals, for `load_tenant`.
-pub(crate) const ALL: &str = "SELECT id, tenant, name, kind, state, created, updated, revision FROM principals
+pub(crate) const ALL: &str =
+    "SELECT id, tenant, name, kind, state, settings, created, updated, revision FROM principals
     WHERE tenant = $1 AND deleted IS NULL ORDER BY name";
 
 statements! {
@@ -137,6 +156,8 @@ statements! {
         CREATE = "INSERT INTO principals (tenant, id, name, kind, state, created, updated, revision)
             VALUES ($1, $2, $3, $4, $5, $6, $6, $7)";
         FIND = "SELECT id, revision FROM principals WHERE tenant = $1 AND name = $2 AND deleted IS NULL";
+        UPDATE = "UPDATE principals SET state = $3, settings = $4, updated = $5, revision = $6
+            WHERE tenant = $1 AND id = $2";
         SET_STATE = "UPDATE principals SET state = $3, updated = $4, revision = $5 WHERE tenant = $1 AND id = $2";
         NOTE_KEYS = "INSERT INTO changes (revision, tenant, kind, id)
             SELECT CAST($3 AS BIGINT), tenant, 'key', id FROM keys
@@ -149,11 +170,11 @@ statements! {
         DELETE_GRANTS = "UPDATE grants SET deleted = $3, updated = $3, revision = $4
             WHERE tenant = $1 AND principal_id = $2 AND deleted IS NULL";
         DELETE = "UPDATE principals SET deleted = $3, updated = $3, revision = $4 WHERE tenant = $1 AND id = $2";
-        BY_NAME = "SELECT id, tenant, name, kind, state, created, updated, revision FROM principals
+        BY_NAME = "SELECT id, tenant, name, kind, state, settings, created, updated, revision FROM principals
             WHERE tenant = $1 AND name = $2 AND deleted IS NULL";
-        BY_ID = "SELECT id, tenant, name, kind, state, created, updated, revision FROM principals
+        BY_ID = "SELECT id, tenant, name, kind, state, settings, created, updated, revision FROM principals
             WHERE tenant = $1 AND id = $2 AND deleted IS NULL";
-        LIST = "SELECT id, tenant, name, kind, state, created, updated, revision FROM principals
+        LIST = "SELECT id, tenant, name, kind, state, settings, created, updated, revision FROM principals
             WHERE tenant = $1 AND name > $2 AND deleted IS NULL ORDER BY name LIMIT $3";
     }
 }

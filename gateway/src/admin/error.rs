@@ -247,6 +247,7 @@ const fn noun(table: store::Table) -> &'static str {
         store::Table::SigningKeys => "signing key",
         store::Table::Tasks => "task",
         store::Table::Tenants => "tenant",
+        store::Table::UsageCounts => "count",
     }
 }
 

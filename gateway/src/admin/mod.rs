@@ -19,6 +19,7 @@
 pub mod access;
 mod accounts;
 mod audit;
+mod authz;
 mod body;
 mod cards;
 mod credential;
@@ -52,6 +53,7 @@ use crate::config::PublicUrl;
 use crate::live::Live;
 use crate::registry::Registry;
 use crate::registry::compile::Compiler;
+use crate::registry::meter::Rates;
 use crate::registry::refresh::Refresh;
 use crate::seal::Seal;
 use crate::telemetry::Metrics;
@@ -105,6 +107,8 @@ pub struct Admin {
     tenant_header: http::HeaderName,
     /// What is in force here.
     registry: Arc<Registry>,
+    /// By whom a minute's calls are counted.
+    rates: Rates,
     /// Brings a change into force here at once; other replicas hear of it by themselves.
     refresh: Arc<Refresh>,
 }
@@ -130,6 +134,7 @@ impl Admin {
             upstream: Upstream::new(app.upstream.clone(), app.grpc.clone()),
             tenant_header: app.settings.headers.tenant_id.clone(),
             registry: Arc::clone(&app.registry),
+            rates: app.settings.limits.rates,
             refresh: Arc::clone(&app.refresh),
         }
     }
@@ -248,6 +253,8 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(simulate::simulate_policy))
         .routes(routes!(signing_keys::list, signing_keys::create))
         .routes(routes!(signing_keys::read, signing_keys::update))
+        .routes(routes!(authz::explain))
+        .routes(routes!(authz::limits))
         .routes(routes!(audit::query))
         .routes(routes!(audit::summaries))
         .routes(routes!(live::watch))

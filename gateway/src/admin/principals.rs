@@ -7,6 +7,7 @@ use super::extract::{Path, Query};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Resource, Update, check_name, existing_tenant, new_id, rfc3339, tenant_id,
 };
+use crate::registry::settings::{CallLimits, PrincipalSettings};
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
@@ -22,6 +23,12 @@ pub(super) struct PrincipalSpec {
     pub kind: Kind,
     /// Whether it may call.
     pub state: Life,
+    /// The groups that it is in, besides those that its token names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// How much it may do, by all its grants together.
+    #[serde(skip_serializing_if = "CallLimits::is_empty")]
+    pub limits: CallLimits,
 }
 
 /// What a principal is.
@@ -81,9 +88,11 @@ pub(super) async fn create(
     };
     let new = NewPrincipal { id: new_id("prn-", admin.clock.now())?, name: typed.name.clone(), kind };
     let now = admin.clock.now();
+    let settings = check(&admin, &typed.spec)?;
     admin.store.create_principal(&id, &new, now).await?;
-    if typed.spec.state == Life::Disabled {
-        admin.store.set_principal_state(&id, &typed.name, IfMatch::Any, PrincipalState::Disabled, now).await?;
+    if typed.spec.state == Life::Disabled || settings != NO_SETTINGS {
+        let fields = (state(typed.spec.state), settings.as_slice());
+        admin.store.update_principal(&id, &typed.name, IfMatch::Any, fields, now).await?;
     }
     admin.applied().await;
     Ok((StatusCode::CREATED, read(State(admin), Path((tenant, typed.name))).await?))
@@ -101,7 +110,7 @@ pub(super) async fn read(
     Ok(Json(show(row.ok_or_else(|| ApiError::not_found("this principal"))?)))
 }
 
-/// Enables or disables a principal.
+/// Enables or disables a principal, or changes its groups and limits. Open streams that are not allowed any more end.
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/principals/{name}", tag = "principals",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<PrincipalSpec>,
     responses((status = 200, body = PrincipalResource), (status = 412, body = ApiError)))]
@@ -115,13 +124,31 @@ pub(super) async fn update(
     if before.spec.kind != typed.spec.kind {
         return Err(ApiError::invalid_field("spec.kind", "what a principal is never changes; make another one"));
     }
-    let state = match typed.spec.state {
-        Life::Active => PrincipalState::Active,
-        Life::Disabled => PrincipalState::Disabled,
-    };
-    admin.store.set_principal_state(&tenant_id(&tenant)?, &name, expected, state, admin.clock.now()).await?;
+    let settings = check(&admin, &typed.spec)?;
+    let fields = (state(typed.spec.state), settings.as_slice());
+    admin.store.update_principal(&tenant_id(&tenant)?, &name, expected, fields, admin.clock.now()).await?;
     admin.applied().await;
     read(State(admin), Path((tenant, name))).await
+}
+
+const fn state(life: Life) -> PrincipalState {
+    match life {
+        Life::Active => PrincipalState::Active,
+        Life::Disabled => PrincipalState::Disabled,
+    }
+}
+
+/// The settings to store, after the registry's own compile step has read them.
+fn check(admin: &Shared, spec: &PrincipalSpec) -> Result<Vec<u8>, ApiError> {
+    let settings = PrincipalSettings {
+        groups: Some(spec.groups.clone()).filter(|groups| !groups.is_empty()),
+        limits: Some(spec.limits).filter(|limits| !limits.is_empty()),
+    };
+    let problems = admin.compiler.check_principal(&settings);
+    if !problems.is_empty() {
+        return Err(ApiError::invalid(super::body::under("spec", problems)));
+    }
+    serde_json::to_vec(&settings).map_err(|_| ApiError::internal())
 }
 
 /// Removes a principal with its keys and grants.
@@ -159,6 +186,8 @@ async fn bound_cards(admin: &Shared, tenant: &TenantId, name: &str) -> Result<Ve
 }
 
 fn show(row: PrincipalRow) -> PrincipalResource {
+    // Settings that can't be read close the principal, and are shown as none so that they can be written anew.
+    let settings: PrincipalSettings = serde_json::from_slice(&row.settings).unwrap_or_default();
     Resource {
         kind: "Principal",
         tenant: row.tenant.to_string(),
@@ -177,6 +206,10 @@ fn show(row: PrincipalRow) -> PrincipalResource {
                 PrincipalState::Active => Life::Active,
                 PrincipalState::Disabled => Life::Disabled,
             },
+            groups: settings.groups.unwrap_or_default(),
+            limits: settings.limits.unwrap_or_default(),
         },
     }
 }
+
+const NO_SETTINGS: &[u8] = b"{}";

@@ -7,6 +7,7 @@ use super::extract::{Path, Query};
 use super::resource::{Create, Expected, Listing, PageQuery, Resource, Update, check_name, rfc3339, tenant_id};
 use super::signing_keys;
 use crate::registry::document::Problem;
+use crate::registry::settings::{CallLimits, TenantSettings};
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
@@ -31,6 +32,12 @@ pub(super) struct TenantSpec {
     /// The policy that no card weakens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_policy: Option<String>,
+    /// How much all its principals together may do.
+    #[serde(skip_serializing_if = "CallLimits::is_empty")]
+    pub limits: CallLimits,
+    /// Days after which a task counts as missing and its owner is forgotten; absent keeps tasks for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_retention_days: Option<u32>,
 }
 
 /// Whether a tenant is served.
@@ -75,7 +82,8 @@ pub(super) async fn create(
         }
     }
     let now = admin.clock.now();
-    admin.store.create_tenant(&tenant, &fields(&typed.name, &typed.spec), now).await.map_err(|error| {
+    let fields = fields(&admin, &typed.name, &typed.spec)?;
+    admin.store.create_tenant(&tenant, &fields, now).await.map_err(|error| {
         if matches!(error, store::Error::NameTaken { .. }) {
             return ApiError::name_taken("a tenant of this name (perhaps a removed one)");
         }
@@ -110,7 +118,8 @@ pub(super) async fn update(
 ) -> Result<Json<TenantResource>, ApiError> {
     let tenant = tenant_id(&name)?;
     check_references(&admin, &tenant, &typed.spec).await?;
-    admin.store.update_tenant(&tenant, expected, &fields(&name, &typed.spec), admin.clock.now()).await?;
+    let fields = fields(&admin, &name, &typed.spec)?;
+    admin.store.update_tenant(&tenant, expected, &fields, admin.clock.now()).await?;
     admin.applied().await;
     read(State(admin), Path(name)).await
 }
@@ -146,8 +155,17 @@ async fn check_references(admin: &Shared, tenant: &store::TenantId, spec: &Tenan
     if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }
 }
 
-fn fields(name: &str, spec: &TenantSpec) -> TenantFields {
-    TenantFields {
+/// What is stored, after the registry's own compile step has read it.
+fn fields(admin: &Shared, name: &str, spec: &TenantSpec) -> Result<TenantFields, ApiError> {
+    let settings = TenantSettings {
+        limits: Some(spec.limits).filter(|limits| !limits.is_empty()),
+        task_retention_days: spec.task_retention_days,
+    };
+    let problems = admin.compiler.check_tenant(&settings);
+    if !problems.is_empty() {
+        return Err(ApiError::invalid(super::body::under("spec", problems)));
+    }
+    Ok(TenantFields {
         display_name: if spec.display_name.is_empty() { name.to_owned() } else { spec.display_name.clone() },
         state: match spec.state {
             TenantLife::Active => TenantState::Active,
@@ -156,12 +174,14 @@ fn fields(name: &str, spec: &TenantSpec) -> TenantFields {
         default_card: spec.default_card.clone(),
         default_policy: spec.default_policy.clone(),
         floor_policy: spec.floor_policy.clone(),
-        settings: b"{}".to_vec(),
-    }
+        settings: serde_json::to_vec(&settings).map_err(|_| ApiError::internal())?,
+    })
 }
 
 fn show(row: TenantRow) -> TenantResource {
     let name = row.name.to_string();
+    // Settings that can't be read close the tenant, and are shown as none so that they can be written anew.
+    let settings: TenantSettings = serde_json::from_slice(&row.settings).unwrap_or_default();
     Resource {
         kind: "Tenant",
         tenant: name.clone(),
@@ -179,6 +199,8 @@ fn show(row: TenantRow) -> TenantResource {
             default_card: row.default_card,
             default_policy: row.default_policy,
             floor_policy: row.floor_policy,
+            limits: settings.limits.unwrap_or_default(),
+            task_retention_days: settings.task_retention_days,
         },
     }
 }

@@ -6,6 +6,7 @@ mod admin;
 mod api;
 mod apply;
 mod audit;
+mod authz;
 mod call;
 mod card;
 mod card_verify;
@@ -69,6 +70,9 @@ enum Command {
     /// Search the audit trail.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Ask who may do what, and what is used of limits.
+    #[command(subcommand)]
+    Authz(authz::AuthzCommand),
     /// Call an agent: resolve its card, send a text, print the answer.
     Call(call::CallArgs),
     /// Register, publish, verify and inspect agent cards.
@@ -165,6 +169,7 @@ impl Cli {
             Command::Admin(command) => block_on(async { Ok(admin::run(command, admin).await?) }),
             Command::Apply(args) => block_on(async { Ok(apply::run(args, admin).await?) }),
             Command::Audit(command) => block_on(async { Ok(audit::run(command, admin).await?) }),
+            Command::Authz(command) => block_on(async { Ok(authz::run(command, admin).await?) }),
             Command::Call(args) => block_on(call::run(args, admin.json)),
             Command::Card(command) => block_on(card::run(command, admin)),
             Command::Config(command) => command.run(&common),

@@ -131,7 +131,13 @@ const fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
             ("BINDING", "/spec/upstream/interfaces/0/binding"),
             ("VERSION", "/spec/upstream/interfaces/0/version"),
         ],
-        Kind::Principal => &[("NAME", "/name"), ("KIND", "/spec/kind"), ("STATE", "/spec/state"), ("ID", "/id")],
+        Kind::Principal => &[
+            ("NAME", "/name"),
+            ("KIND", "/spec/kind"),
+            ("STATE", "/spec/state"),
+            ("GROUPS", "/spec/groups"),
+            ("ID", "/id"),
+        ],
         Kind::Issuer => {
             &[("NAME", "/name"), ("ISSUER", "/spec/issuer"), ("AUDIENCES", "/spec/audiences"), ("STATE", "/spec/state")]
         }
@@ -140,6 +146,9 @@ const fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
             ("PRINCIPAL", "/spec/principal"),
             ("CARDS", "/spec/cards"),
             ("OPERATIONS", "/spec/operations"),
+            ("GROUP", "/spec/group"),
+            ("EFFECT", "/spec/effect"),
+            ("MODE", "/spec/mode"),
         ],
     }
 }

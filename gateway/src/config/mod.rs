@@ -22,6 +22,8 @@ use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 use secrecy::SecretString;
 
+use crate::registry::meter::Rates;
+
 /// Everything that is configured.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -270,6 +272,8 @@ pub struct Limits {
     pub requests_in_flight: usize,
     /// Most requests in flight of one tenant.
     pub requests_in_flight_per_tenant: usize,
+    /// By whom a minute's calls are counted.
+    pub rates: Rates,
     /// Credentials that prove nobody, of one source in a minute, before it is told to wait.
     pub bad_keys_per_minute: usize,
     /// How long a token of the gateway's own works.

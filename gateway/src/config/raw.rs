@@ -152,6 +152,8 @@ pub struct Limits {
     pub requests_in_flight: Option<u64>,
     /// Most requests in flight of one tenant.
     pub requests_in_flight_per_tenant: Option<u64>,
+    /// Whether calls per minute are counted over all replicas, through the database, instead of by each for itself.
+    pub shared: Option<bool>,
     /// Credentials that prove nobody, of one source address in a minute, before it is told to wait.
     pub bad_keys_per_minute: Option<u64>,
     /// How long a token of `POST /oauth/token` works; at most an hour.

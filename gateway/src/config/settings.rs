@@ -13,6 +13,7 @@ use super::{
     Limits, LogFormat, MasterKey, MasterKeys, OnFull, OpenRecord, Public, PublicUrl, Settings, Store, Telemetry,
     UpstreamLimits,
 };
+use crate::registry::meter::Rates;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -210,6 +211,7 @@ fn limits(raw: &raw::Limits, gather: &mut Gather) -> Limits {
             raw.requests_in_flight_per_tenant,
             1..=MANY,
         ),
+        rates: if raw.shared.unwrap_or(false) { Rates::Shared } else { Rates::Local },
         bad_keys_per_minute: gather.count("limits.bad_keys_per_minute", raw.bad_keys_per_minute, 1..=MANY),
         token_lifetime: token_lifetime(raw, gather),
         inflight_bytes: node,

@@ -29,9 +29,10 @@ use self::served::{Keep, Served};
 use crate::app::App;
 use crate::config::PublicUrl;
 use crate::listener::{dispatch, forwarded};
-use crate::pipeline::authenticate;
+use crate::pipeline::authenticate::{self, Identity};
+use crate::pipeline::authorize;
 use crate::pipeline::head::Head;
-use crate::registry::{Card, CardSelector, Principal, Snapshot, TenantWorld, Visibility};
+use crate::registry::{Card, Snapshot, TenantWorld, Visibility};
 
 /// Cards that were built and signed.
 #[derive(Debug)]
@@ -191,17 +192,16 @@ impl Reading<'_> {
     fn may_read(&self, card: &Card) -> bool {
         match card.visibility {
             Visibility::Public => true,
-            Visibility::Tenant => self.reader(&card.tenant).is_some_and(|reader| reader.tenant == card.tenant),
-            Visibility::Hidden => self
-                .reader(&card.tenant)
-                .is_some_and(|reader| reader.tenant == card.tenant && is_granted(&reader, card)),
+            Visibility::Tenant => self.reader(card).is_some(),
+            Visibility::Hidden => self.reader(card).is_some_and(|reader| is_granted(&reader, card, &self.world)),
         }
     }
 
-    fn reader(&self, tenant: &str) -> Option<Arc<Principal>> {
+    /// Who asks, if it is somebody of the card's tenant.
+    fn reader(&self, card: &Card) -> Option<Identity> {
         let head = Head::read(self.parts, self.app.clock.now());
-        let identity = authenticate::identify(&head, tenant, &self.world, self.app.clock.now()).ok()?;
-        Some(Arc::clone(identity.principal()))
+        let identity = authenticate::identify(&head, &card.tenant, &self.world, self.app.clock.now()).ok()?;
+        (identity.principal().tenant == card.tenant).then_some(identity)
     }
 
     /// From the cache, else built once however many ask at the same time.
@@ -237,12 +237,9 @@ impl Reading<'_> {
     }
 }
 
-fn is_granted(reader: &Principal, card: &Card) -> bool {
-    reader.grants.iter().flat_map(|grant| &grant.cards).any(|selector| match selector {
-        CardSelector::Any => true,
-        CardSelector::Name(name) => *name == card.name,
-        CardSelector::Tag(tag) => card.tags.contains(tag),
-    })
+fn is_granted(reader: &Identity, card: &Card, world: &Snapshot) -> bool {
+    let tenant = world.tenants.get(&card.tenant);
+    tenant.is_some_and(|tenant| authorize::judge(reader.principal(), reader.groups(), tenant, card).sees())
 }
 
 fn signer_set(world: &TenantWorld) -> [u8; 32] {

@@ -12,7 +12,7 @@ use crate::pipeline::authenticate::Identity;
 use crate::pipeline::guard::Findings;
 use crate::pipeline::head::Head;
 use crate::pipeline::route::Route;
-use crate::registry::Snapshot;
+use crate::registry::{Grant, Snapshot};
 use crate::reject::Reject;
 use crate::telemetry::Metrics;
 use a2a::{Answer, Call, Dialect, Event, FaultKind};
@@ -153,6 +153,17 @@ impl Trail {
         self.closing.operation = Some(call.kind.name().to_owned());
         self.closing.bytes_in = count(bytes);
         self.named(call.task_id(), call.context_id());
+    }
+
+    /// What is in shadow mode and would have had the operation denied.
+    pub fn shadowed(&mut self, grant: Option<&Arc<Grant>>) {
+        let Some(grant) = grant else { return };
+        self.closing.findings.push(FindingFact {
+            detector: format!("authz:{}", grant.name),
+            action: "deny/shadow".to_owned(),
+            count: 1,
+            ..FindingFact::default()
+        });
     }
 
     /// What the detectors saw, and how long they looked.

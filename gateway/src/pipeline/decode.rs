@@ -4,6 +4,7 @@
 //! too large or too slow, unreadable ones, unknown methods and versions, and operations the permit does not hold; the
 //! last before any parameter is read. *Never* guesses a version that was named, never keeps the caller's bytes.
 
+use crate::clock::Micros;
 use crate::config::BodyLimits;
 use crate::pipeline::authorize::{AuthorizeError, Permit};
 use crate::pipeline::head::Head;
@@ -66,6 +67,8 @@ pub struct Asked<'a> {
     pub permit: &'a Permit,
     /// How much.
     pub limits: &'a BodyLimits,
+    /// When.
+    pub now: Micros,
 }
 
 /// Reads the body, unless it was read `early`, and the call in it. `voice` becomes as sharp as what was read.
@@ -96,13 +99,12 @@ pub async fn call(
     let envelope =
         Envelope::open(target, &asked.head.facts(), card.version_mode, &bytes, &limits).map_err(|refusal| {
             *voice = refusal.voice;
+            slot.unread(asked.permit, asked.now);
             DecodeError::Refused(refusal.fault)
         })?;
     voice.clone_from(envelope.voice());
     asked.permit.check(envelope.kind())?;
-    if envelope.kind().is_streaming() {
-        slot.stream(asked.permit)?;
-    }
+    slot.known(asked.permit, envelope.kind(), asked.now)?;
     let call = envelope.call().map_err(DecodeError::Refused)?;
     check_message(&call, asked.limits)?;
     Ok(Decoded { call, size: bytes.len() })

@@ -6,11 +6,12 @@
 
 use crate::app::App;
 use crate::pipeline::authenticate::Identity;
+use crate::pipeline::authorize::AuthorizeError;
 use crate::pipeline::decode::{self, DecodeError};
 use crate::pipeline::head::Head;
 use crate::pipeline::limit::{self, Slot};
 use crate::pipeline::route::Route;
-use crate::registry::is_name;
+use crate::registry::{Snapshot, is_name};
 use crate::reject::Reject;
 use a2a::Target;
 use bytes::Bytes;
@@ -28,17 +29,19 @@ pub struct Early {
 /// Completes the route of a gRPC call. A name that no card can have is no card.
 ///
 /// # Errors
-/// [`Reject::Limit`], [`Reject::Decode`]
+/// [`Reject::Limit`], [`Reject::Decode`], [`Reject::Authorize`]
 pub async fn address(
     route: &mut Route,
     identity: &Identity,
     head: &Head,
     body: &mut Incoming,
-    app: &App,
+    (app, world): (&App, &Snapshot),
 ) -> Result<Option<Early>, Reject> {
     let Ok(Target::Grpc(kind)) = route.target else { return Ok(None) };
     route.tenant.clone_from(&identity.principal().tenant);
-    let mut slot = limit::enter(&route.tenant, &app.calls.limits)?;
+    // Nobody is proven by a tenant that is not there.
+    let tenant = world.tenants.get(&route.tenant).ok_or(AuthorizeError::Hidden)?;
+    let mut slot = limit::enter(tenant, &app.calls.limits)?;
     let limits = &app.settings.limits.body;
     let body = decode::read(head, body, (limits, limits.request_bytes), &mut slot).await?;
     let named = a2a::grpc::card_name(kind, &body).map_err(DecodeError::Refused)?;

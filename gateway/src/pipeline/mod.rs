@@ -116,7 +116,7 @@ async fn run(
     trail.identified(&identity);
 
     // Over gRPC the credential has decided the tenant, and the message names the card.
-    let early = early::address(&mut route, &identity, head, body, app).await?;
+    let early = early::address(&mut route, &identity, head, body, (app, world)).await?;
     trail.addressed(&route);
 
     // May they? The permit is the only way on; no grant looks like no card.
@@ -125,18 +125,19 @@ async fn run(
     trail.open()?;
     let (early, mut slot) = match early {
         Some(mut early) => {
-            early.slot.admit(&permit, route.operation())?;
+            early.slot.admit(&permit, route.operation(), now)?;
             (Some(early.body), early.slot)
         }
-        None => (None, limit::admit(&permit, route.operation(), &app.calls.limits)?),
+        None => (None, limit::admit(&permit, route.operation(), &app.calls.limits, now)?),
     };
 
     // What do they ask? The operation is checked before its parameters are read.
     let limits = &app.settings.limits;
-    let asked = decode::Asked { head, target: &route.target, permit: &permit, limits: &limits.body };
+    let asked = decode::Asked { head, target: &route.target, permit: &permit, limits: &limits.body, now };
     let decode::Decoded { call, size } = decode::call(&asked, body, early, &mut slot, &mut manner.voice).await?;
     trail.spoken(manner.voice.dialect);
     trail.called(&call, size);
+    trail.shadowed(permit.would_deny(call.kind));
     manner.called(&call);
 
     // Push is not mediated, so it is refused before anybody looks whose task it is about (A2A 1.0 §3.3.4).

@@ -194,7 +194,7 @@ struct Streaming {
 }
 
 async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: Streaming) -> Response<Body> {
-    let Exchange { app, head, caller, now, .. } = *exchange;
+    let Exchange { app, head, caller, .. } = *exchange;
     let Streaming { permit, call, slot, manner, mut trail } = with;
     if trail.opened().await.is_err() {
         return Box::pin(refuse(head, &Reject::Audit, &manner, &mut trail)).await;
@@ -209,7 +209,7 @@ async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: 
         trail,
         slot,
         out,
-        withdrawal: permit.withdrawal(call, now),
+        withdrawal: permit.withdrawal(call, &app.registry, &app.clock),
         stopping: app.tasks.stopping(),
         half_closed: caller.half_closed.clone(),
         timing: Timing {

@@ -4,8 +4,9 @@
 //! change keeps its cancellation token; what disappeared or changed its meaning is cancelled by `refresh`. The admin
 //! API asks the same functions before it saves ([`Compiler::check_card`] and its siblings). Never waits, never fetches.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use a2a::sign::{PublicKey, SigningKey};
 use store::{
@@ -16,18 +17,21 @@ use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
 pub use super::document::Problem;
+use super::grants::{Effect, Grant, GrantSet, Grantee, Mode};
 use super::issuer::{Issuer, IssuerDocument, IssuerState, Subjects};
 use super::last_use::LastUse;
-use super::settings::GrantDocument;
+use super::meter::{Meter, Metered};
+use super::settings::{PrincipalSettings, TenantSettings};
 use super::token::{TokenIssuer, TokenKey};
-use super::{
-    Card, CardSelector, CardSigner, Credential, Grant, NamedPolicy, Principal, Snapshot, TenantWorld, is_name,
-};
+use super::{Card, CardSigner, Credential, NamedPolicy, Principal, Snapshot, Standing, TenantWorld};
 use crate::audit::record::clean;
 use crate::config::Settings;
 use crate::seal::{Place, Seal};
 
 mod card;
+mod grant;
+
+pub use grant::is_group;
 
 /// A row that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,8 +119,14 @@ impl Compiler {
         let mut tenant = Tenant { compiler: self, rows, old: old.map(Arc::as_ref), cancelled, bad: Vec::new() };
         tenant.unreadable();
         let policies = tenant.policies();
+        let Some((metered, task_retention)) = tenant.settings() else {
+            // Without its limits a tenant is closed, not unlimited.
+            let Tenant { cancelled, bad, .. } = tenant;
+            return Compiled { world: Some(TenantWorld::closed(name, bad, cancelled)), keys: Vec::new() };
+        };
         let cards = tenant.cards(&policies);
-        let principals = tenant.principals();
+        let (mut granted, groups) = tenant.grants();
+        let principals = tenant.principals(&mut granted, &groups);
         let keys = tenant.keys(&principals, before);
         let issuers = tenant.issuers(&principals);
         let signers = tenant.signers();
@@ -127,6 +137,9 @@ impl Compiler {
             cards,
             default_card: rows.tenant.default_card.clone(),
             principals,
+            groups,
+            metered,
+            task_retention,
             signers,
             credentials: keys.iter().map(|key| (key.key_id.clone(), Arc::clone(key))).collect(),
             issuers,
@@ -171,7 +184,25 @@ impl Compiler {
     /// What is wrong with a grant document before it is saved.
     #[must_use]
     pub fn check_grant(&self, document: &[u8]) -> Vec<Problem> {
-        grant_facts(document).err().unwrap_or_default()
+        grant::facts(document).err().unwrap_or_default()
+    }
+
+    /// What is wrong with a principal's groups and limits before they are saved.
+    #[must_use]
+    pub fn check_principal(&self, settings: &PrincipalSettings) -> Vec<Problem> {
+        grant::check_principal(settings)
+    }
+
+    /// What is wrong with a tenant's limits and times before they are saved.
+    #[must_use]
+    pub fn check_tenant(&self, settings: &TenantSettings) -> Vec<Problem> {
+        check_tenant(settings)
+    }
+
+    /// What is wrong with a text that is to name a group.
+    #[must_use]
+    pub fn check_group(&self, name: &str) -> Option<String> {
+        (!is_group(name)).then(|| format!("{name:?} {}", grant::NO_GROUP))
     }
 
     /// A compiled policy.
@@ -267,6 +298,9 @@ impl Tenant<'_> {
             policies,
         };
         let mut card = make.card(facts)?;
+        if let Some(old) = old {
+            card.metered.meter = Arc::clone(&old.metered.meter);
+        }
         card.cancelled = match old {
             Some(old) if old.upstream.fingerprint == card.upstream.fingerprint => old.cancelled.clone(),
             Some(_) | None => self.cancelled.child_token(),
@@ -274,49 +308,109 @@ impl Tenant<'_> {
         Ok(Arc::new(card))
     }
 
-    fn principals(&mut self) -> HashMap<String, Arc<Principal>> {
-        let mut grants: HashMap<&str, Vec<Arc<Grant>>> = HashMap::new();
+    /// How much the tenant may do, and how long its tasks are kept.
+    fn settings(&mut self) -> Option<(Metered, Option<Duration>)> {
+        let read = super::document::read::<TenantSettings>(&self.rows.tenant.settings).and_then(|settings| {
+            let problems = check_tenant(&settings);
+            if problems.is_empty() { Ok(settings) } else { Err(problems) }
+        });
+        match read {
+            Ok(settings) => {
+                let allowance = grant::allowance(&settings.limits.unwrap_or_default());
+                let meter = self.old.map(|old| Arc::clone(&old.metered.meter));
+                let meter = meter.unwrap_or_else(|| Meter::of(self.name(), "tenant"));
+                let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
+                Some((Metered { allowance, meter }, settings.task_retention_days.map(days)))
+            }
+            Err(problems) => {
+                let name = self.name().to_owned();
+                self.note("tenant", &name, problems);
+                None
+            }
+        }
+    }
+
+    /// Grants by the principal's id, and by the group's name.
+    fn grants(&mut self) -> (HashMap<String, Vec<Arc<Grant>>>, HashMap<String, Arc<GrantSet>>) {
+        let old = self.old;
+        let sets = old.into_iter().flat_map(|old| {
+            let own = old.principals.values().map(|principal| &principal.grants);
+            own.chain(old.groups.values().map(Arc::as_ref))
+        });
+        let before: HashMap<&str, &Arc<Grant>> =
+            sets.flat_map(|set| set.iter()).map(|grant| (grant.id.as_str(), grant)).collect();
+        let (mut granted, mut groups): (HashMap<String, Vec<_>>, HashMap<String, Vec<_>>) = Default::default();
         for row in &self.rows.grants {
-            match self.grant(row) {
-                Ok(grant) => grants.entry(row.principal_id.as_str()).or_default().push(grant),
+            match self.grant(row, before.get(row.id.as_str()).copied()) {
+                Ok(grant) => match &grant.grantee {
+                    Grantee::Group(group) => groups.entry(group.clone()).or_default().push(grant),
+                    Grantee::Principal(id) => granted.entry(id.clone()).or_default().push(grant),
+                },
                 Err(problems) => self.note("grant", &row.name, problems),
             }
         }
-        let active = self.rows.principals.iter().filter(|row| row.state == PrincipalState::Active);
-        let made = active.map(|row| {
-            let grants = grants.remove(row.id.as_str()).unwrap_or_default();
-            (row.id.clone(), Arc::new(self.principal(row, grants)))
-        });
-        made.collect()
+        (granted, groups.into_iter().map(|(group, grants)| (group, Arc::new(grants.into()))).collect())
     }
 
-    fn principal(&self, row: &PrincipalRow, grants: Vec<Arc<Grant>>) -> Principal {
+    fn grant(&self, row: &GrantRow, before: Option<&Arc<Grant>>) -> Result<Arc<Grant>, Vec<Problem>> {
+        match before {
+            Some(same) if same.revision == row.revision => Ok(Arc::clone(same)),
+            _ => {
+                let meter = before.map(|before| Arc::clone(&before.metered.meter));
+                grant::grant(row, meter, &self.cancelled).map(Arc::new)
+            }
+        }
+    }
+
+    fn principals(
+        &mut self,
+        granted: &mut HashMap<String, Vec<Arc<Grant>>>,
+        groups: &HashMap<String, Arc<GrantSet>>,
+    ) -> HashMap<String, Arc<Principal>> {
+        let of_groups: BTreeSet<_> = groups.values().flat_map(|set| denials(set)).collect();
+        let before = self.old.into_iter().flat_map(|old| old.groups.values()).flat_map(|set| denials(set)).collect();
+        // Groups may come with a token, so a new denial of a group may be anybody's.
+        let denied_anew = !of_groups.is_subset(&before);
+        let mut principals = HashMap::with_capacity(self.rows.principals.len());
+        for row in self.rows.principals.iter().filter(|row| row.state == PrincipalState::Active) {
+            let grants = granted.remove(row.id.as_str()).unwrap_or_default();
+            match self.principal(row, grants.into(), denied_anew) {
+                Ok(principal) => {
+                    principals.insert(row.id.clone(), Arc::new(principal));
+                }
+                Err(problems) => self.note("principal", &row.name, problems),
+            }
+        }
+        principals
+    }
+
+    fn principal(&self, row: &PrincipalRow, grants: GrantSet, denied_anew: bool) -> Result<Principal, Vec<Problem>> {
+        let (groups, allowance) = grant::principal(row)?;
         let old = self.old.and_then(|old| old.principals.get(&row.id));
-        Principal {
+        let meter = old.map(|old| Arc::clone(&old.metered.meter));
+        let standing = match old {
+            Some(old)
+                if !denied_anew
+                    && old.groups.iter().all(|group| groups.contains(group))
+                    && denials(&grants).collect::<BTreeSet<_>>().is_subset(&denials(&old.grants).collect()) =>
+            {
+                old.standing.clone()
+            }
+            Some(_) | None => Standing { since: self.rows.revision, replaced: self.cancelled.child_token() },
+        };
+        Ok(Principal {
             id: row.id.clone(),
             tenant: self.name().to_owned(),
             name: row.name.clone(),
             grants,
+            groups,
+            metered: Metered {
+                allowance,
+                meter: meter.unwrap_or_else(|| Meter::of(self.name(), &format!("principal/{}", row.id))),
+            },
             cancelled: old.map_or_else(|| self.cancelled.child_token(), |old| old.cancelled.clone()),
-        }
-    }
-
-    fn grant(&self, row: &GrantRow) -> Result<Arc<Grant>, Vec<Problem>> {
-        let old = self.old.and_then(|old| old.principals.get(&row.principal_id));
-        let same = old.and_then(|old| old.grants.iter().find(|g| g.id == row.id && g.revision == row.revision));
-        if let Some(same) = same {
-            return Ok(Arc::clone(same));
-        }
-        let facts = grant_facts(&row.document)?;
-        Ok(Arc::new(Grant {
-            id: row.id.clone(),
-            revision: row.revision,
-            cards: facts.cards,
-            operations: facts.operations,
-            per_minute: facts.per_minute,
-            concurrent: facts.concurrent,
-            cancelled: self.cancelled.child_token(),
-        }))
+            standing,
+        })
     }
 
     fn keys(&mut self, principals: &HashMap<String, Arc<Principal>>, before: &Snapshot) -> Vec<Arc<Credential>> {
@@ -485,72 +579,26 @@ const fn kind(table: Table) -> &'static str {
         | Table::Changes
         | Table::Contexts
         | Table::Revision
-        | Table::Tasks => "row",
+        | Table::Tasks
+        | Table::UsageCounts => "row",
     }
 }
 
-struct GrantFacts {
-    cards: Vec<CardSelector>,
-    operations: Vec<a2a::OperationKind>,
-    per_minute: Option<u32>,
-    concurrent: Option<u32>,
+/// Denials that count, by id and revision.
+fn denials(grants: &GrantSet) -> impl Iterator<Item = (&str, i64)> {
+    let denies = grants.iter().filter(|grant| grant.effect == Effect::Deny && grant.mode == Mode::Enforce);
+    denies.map(|grant| (grant.id.as_str(), grant.revision))
 }
 
-fn grant_facts(document: &[u8]) -> Result<GrantFacts, Vec<Problem>> {
-    let document: GrantDocument = super::document::read(document)?;
+fn check_tenant(settings: &TenantSettings) -> Vec<Problem> {
+    const MOST_DAYS: u32 = 36_500;
     let mut problems = Vec::new();
-    let mut cards = Vec::new();
-    for (at, text) in document.cards.iter().flatten().enumerate() {
-        match selector(text) {
-            Some(selector) => cards.push(selector),
-            None => problems.push(Problem::new(
-                format!("/cards/{at}"),
-                format!("{text:?} is no card name, no \"tag:name\" and not \"*\""),
-            )),
-        }
+    grant::check_limits(&settings.limits.unwrap_or_default(), "/limits", &mut problems);
+    if settings.task_retention_days.is_some_and(|days| days == 0 || days > MOST_DAYS) {
+        let problem = format!("must be 1 to {MOST_DAYS} days; without it tasks are kept for ever");
+        problems.push(Problem::new("/task_retention_days", problem));
     }
-    let mut operations = Vec::new();
-    for (at, text) in document.operations.iter().flatten().enumerate() {
-        match (text.as_str(), a2a::OperationKind::from_name(text)) {
-            ("*", _) => operations.extend(a2a::OperationKind::ALL),
-            (_, Some(operation)) => operations.push(operation),
-            (_, None) => {
-                let known: Vec<&str> = a2a::OperationKind::ALL.iter().map(|kind| kind.name()).collect();
-                problems.push(Problem::new(
-                    format!("/operations/{at}"),
-                    format!("{text:?} is no operation; there are {} and \"*\"", known.join(", ")),
-                ));
-            }
-        }
-    }
-    operations.sort_unstable();
-    operations.dedup();
-    let limits = document.limits.unwrap_or_default();
-    for (path, limit) in [("/limits/per_minute", limits.per_minute), ("/limits/concurrent", limits.concurrent)] {
-        if limit == Some(0) {
-            problems.push(Problem::new(path, "must be at least 1; withdraw the grant to allow nothing"));
-        }
-    }
-    for (path, is_empty) in [
-        ("/cards", document.cards.unwrap_or_default().is_empty()),
-        ("/operations", document.operations.unwrap_or_default().is_empty()),
-    ] {
-        if is_empty {
-            problems.push(Problem::new(path, "must name at least one"));
-        }
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    Ok(GrantFacts { cards, operations, per_minute: limits.per_minute, concurrent: limits.concurrent })
-}
-
-fn selector(text: &str) -> Option<CardSelector> {
-    match (text, text.strip_prefix("tag:")) {
-        ("*", _) => Some(CardSelector::Any),
-        (_, Some(tag)) => is_tag(tag).then(|| CardSelector::Tag(tag.to_owned())),
-        (name, None) => is_name(name).then(|| CardSelector::Name(name.to_owned())),
-    }
+    problems
 }
 
 /// Tags follow the form of names, reserved words included.

@@ -7,18 +7,23 @@
 
 pub mod compile;
 pub mod document;
+pub mod grants;
 pub mod issuer;
 pub mod issuer_keys;
 pub mod key_set;
 pub mod last_use;
+pub mod meter;
 pub mod mint;
 pub mod refresh;
 pub mod settings;
 pub mod token;
 
+pub use grants::{CardSelector, Grant};
+
 use crate::clock::Micros;
-use a2a::OperationKind;
 use arc_swap::ArcSwap;
+use grants::GrantSet;
+use meter::Metered;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -83,6 +88,12 @@ pub struct TenantWorld {
     pub default_card: Option<String>,
     /// Principals by id.
     pub principals: HashMap<String, Arc<Principal>>,
+    /// Grants to groups, by the group's name.
+    pub groups: HashMap<String, Arc<GrantSet>>,
+    /// How much everybody in it may do together.
+    pub metered: Metered,
+    /// How long a task is kept; none is for ever.
+    pub task_retention: Option<Duration>,
     /// Keys that sign cards, active first; all of them are published.
     pub signers: Vec<Arc<CardSigner>>,
     /// The tenant's API keys by id (`key-…`): a token names the key it came from.
@@ -97,6 +108,38 @@ pub struct TenantWorld {
     pub bad_rows: Vec<compile::BadRow>,
     /// Cancelled when the tenant is disabled or removed.
     pub cancelled: CancellationToken,
+}
+
+impl TenantWorld {
+    /// Everything in it that is counted: itself, its cards, principals and grants.
+    pub fn metered(&self) -> impl Iterator<Item = &Metered> {
+        let own = self.principals.values().map(|principal| &principal.grants);
+        let grants = own.chain(self.groups.values().map(Arc::as_ref)).flat_map(|set| set.iter());
+        let cards = self.cards.values().map(|card| &card.metered);
+        let principals = self.principals.values().map(|principal| &principal.metered);
+        std::iter::once(&self.metered).chain(cards).chain(principals).chain(grants.map(|grant| &grant.metered))
+    }
+
+    /// A tenant that serves nobody, because what is written of it can't be read.
+    #[must_use]
+    pub fn closed(name: &str, bad_rows: Vec<compile::BadRow>, cancelled: CancellationToken) -> Self {
+        Self {
+            name: name.to_owned(),
+            cards: HashMap::new(),
+            default_card: None,
+            principals: HashMap::new(),
+            groups: HashMap::new(),
+            metered: Metered::default(),
+            task_retention: None,
+            signers: Vec::new(),
+            credentials: HashMap::new(),
+            issuers: Vec::new(),
+            tokens: token::TokenIssuer::new("", name),
+            policies: HashMap::new(),
+            bad_rows,
+            cancelled,
+        }
+    }
 }
 
 /// A compiled policy and what it was compiled from.
@@ -170,6 +213,8 @@ pub struct Card {
     pub limits: CardLimits,
     /// Tags that grants can select (`tag:finance`).
     pub tags: Vec<String>,
+    /// How often it may be called, whoever calls.
+    pub metered: Metered,
     /// Cancelled when the card is disabled, removed, or its upstream changes.
     pub cancelled: CancellationToken,
 }
@@ -333,40 +378,25 @@ pub struct Principal {
     pub tenant: String,
     /// Its name.
     pub name: String,
-    /// What it may do.
-    pub grants: Vec<Arc<Grant>>,
+    /// What it may do by itself.
+    pub grants: GrantSet,
+    /// The groups that it is in, whose grants it has too.
+    pub groups: Vec<String>,
+    /// How much it may do, by all its grants together.
+    pub metered: Metered,
     /// Cancelled when it is disabled or removed.
     pub cancelled: CancellationToken,
+    /// Its standing: what it may do has become less, although no grant of its own was withdrawn.
+    pub standing: Standing,
 }
 
-/// Cards and operations that a principal may use.
-#[derive(Debug)]
-pub struct Grant {
-    /// `grt-…`
-    pub id: String,
-    /// The revision of its row.
-    pub revision: i64,
-    /// Which cards.
-    pub cards: Vec<CardSelector>,
-    /// Which operations.
-    pub operations: Vec<OperationKind>,
-    /// Calls per minute under this grant, all cards together.
-    pub per_minute: Option<u32>,
-    /// Calls in flight at once under this grant.
-    pub concurrent: Option<u32>,
-    /// Cancelled when it is withdrawn or changed.
-    pub cancelled: CancellationToken,
-}
-
-/// How a grant names cards.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CardSelector {
-    /// Every card of the tenant (`*`).
-    Any,
-    /// One card by name.
-    Name(String),
-    /// Every card with this tag (`tag:finance`).
-    Tag(String),
+/// Something that may be replaced under a principal that stays.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// The revision that it dates from.
+    pub since: i64,
+    /// Cancelled when it is replaced: open streams are judged anew.
+    pub replaced: CancellationToken,
 }
 
 /// The current snapshot, replaced as a whole.

@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::compile::{BadRow, Compiler};
+use super::grants::GrantSet;
 use super::issuer::Issuer;
 use super::{Credential, Registry, Snapshot, TenantWorld};
 use crate::telemetry::Metrics;
@@ -165,11 +166,21 @@ fn cancel_lost(before: Option<&Arc<TenantWorld>>, after: Option<&Arc<TenantWorld
         if next.is_none() {
             principal.cancelled.cancel();
         }
-        for grant in &principal.grants {
-            let kept = next.is_some_and(|next| next.grants.iter().any(|other| Arc::ptr_eq(other, grant)));
-            if !kept {
-                grant.cancelled.cancel();
-            }
+        cancel_lost_grants(&principal.grants, next.map(|next| &next.grants));
+        if next.is_some_and(|next| next.standing.since != principal.standing.since) {
+            principal.standing.replaced.cancel();
+        }
+    }
+    for (group, grants) in &before.groups {
+        cancel_lost_grants(grants, after.groups.get(group).map(Arc::as_ref));
+    }
+}
+
+fn cancel_lost_grants(before: &GrantSet, after: Option<&GrantSet>) {
+    for grant in before.iter() {
+        let kept = after.is_some_and(|after| after.iter().any(|other| Arc::ptr_eq(other, grant)));
+        if !kept {
+            grant.cancelled.cancel();
         }
     }
 }

@@ -126,6 +126,83 @@ pub struct Limits {
     /// Longest stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_total_seconds: Option<u32>,
+    /// Calls per minute, whoever calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_minute: Option<u32>,
+    /// Calls in flight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<u32>,
+    /// Open streams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
+    /// Calls per day (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub daily: Option<u64>,
+    /// Calls per month (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monthly: Option<u64>,
+}
+
+impl Limits {
+    /// The part that counts calls.
+    #[must_use]
+    pub fn calls(&self) -> CallLimits {
+        let Self { per_minute, concurrent, streams, daily, monthly, .. } = *self;
+        CallLimits { per_minute, concurrent, streams, daily, monthly }
+    }
+}
+
+/// How many calls: of a tenant, principal, card or grant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CallLimits {
+    /// Calls per minute; all of them may come at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_minute: Option<u32>,
+    /// Calls in flight at once; a stream is one to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<u32>,
+    /// Open streams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
+    /// Calls per day (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub daily: Option<u64>,
+    /// Calls per month (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monthly: Option<u64>,
+}
+
+impl CallLimits {
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What is stored of a principal besides its columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PrincipalSettings {
+    /// The groups that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+    /// How much it may do, by all its grants together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<CallLimits>,
+}
+
+/// What is stored of a tenant besides its columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TenantSettings {
+    /// How much all its principals together may do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<CallLimits>,
+    /// Days after which a task counts as missing, and who owns it is forgotten; none keeps it for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_retention_days: Option<u32>,
 }
 
 /// What the document says the agent can do.
@@ -154,21 +231,21 @@ pub struct GrantDocument {
     /// Operations: `send`, `stream`, `get`, `list`, `cancel`, `subscribe`, `push_create`, `push_get`, `push_list`,
     /// `push_delete`, `extended_card`, or `*`.
     pub operations: Option<Vec<String>>,
+    /// Which of these: `unary`, `stream`; none means both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<Vec<CallMode>>,
+    /// `allow`, or `deny`, which wins over whatever allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
+    /// `enforce`, or `shadow`, which records denials without making them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<GrantMode>,
+    /// How many delegations may lie between the first caller and the one that is granted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_delegation_depth: Option<u32>,
     /// How much.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limits: Option<GrantLimits>,
-}
-
-/// How much a grant allows.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GrantLimits {
-    /// Calls per minute.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_minute: Option<u32>,
-    /// Calls in flight.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub concurrent: Option<u32>,
+    pub limits: Option<CallLimits>,
 }
 
 macro_rules! choices {
@@ -180,6 +257,27 @@ macro_rules! choices {
 }
 
 choices! {
+    /// How an operation is answered.
+    CallMode {
+        /// By one answer.
+        Unary = "unary",
+        /// By a stream of events.
+        Stream = "stream",
+    }
+    /// What a grant does.
+    Effect {
+        /// Allows.
+        Allow = "allow",
+        /// Denies.
+        Deny = "deny",
+    }
+    /// Whether a grant counts.
+    GrantMode {
+        /// It decides.
+        Enforce = "enforce",
+        /// It only says what it would do.
+        Shadow = "shadow",
+    }
     /// Version header missing with a v1.0 body.
     VersionMode {
         /// Accepted.

@@ -33,7 +33,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 /// The default public URL, which no request really uses as its host.
 pub(crate) const PUBLIC_URL: &str = "https://gw.test";
 
-const MASTER_KEY: &str = "q2Vb0b1Yh0mS4f0m7J8nT3x5v9c1L6w2ZkQeRtYuIoA=";
+pub(crate) const MASTER_KEY: &str = "q2Vb0b1Yh0mS4f0m7J8nT3x5v9c1L6w2ZkQeRtYuIoA=";
 
 /// Which database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +146,11 @@ impl Harness {
     pub(crate) async fn damage(&self, statement: &'static str) {
         self.database.execute(statement).await;
         self.app.refresh.load_all().await.unwrap();
+    }
+
+    /// Runs a statement past the store; nothing is told of it.
+    pub(crate) async fn execute(&self, statement: &'static str) {
+        self.database.execute(statement).await;
     }
 
     /// Puts what was changed in the store in force.
@@ -352,6 +357,14 @@ impl Harness {
     /// Stops the gateway as SIGTERM does; `true` if everything ended in time. Call [`Harness::finish`] afterwards.
     pub(crate) fn begin_shutdown(&self) {
         self.stop.cancel();
+    }
+
+    /// Stops everything, where the tenants whose records would be counted are gone.
+    pub(crate) async fn stop_only(self) {
+        self.stop.cancel();
+        let drained = tokio::time::timeout(DEADLINE, self.gateway).await.expect("the gateway stops in time").unwrap();
+        assert!(drained && self.app.tasks.panics() == 0);
+        self.agents.shutdown().await;
     }
 
     /// Stops everything, checks what must hold after every test, gives all audit records.

@@ -8,16 +8,19 @@ use a2a::dialect::{AgentAddress, Colon, PathBody, R3Bytes, R3Objects, VersionMod
 use a2a::sign::SigningKey;
 use a2a::{Dialect, OperationKind};
 use chancery::app::App;
+use chancery::registry::grants::{Effect, Grantee, Mode};
+use chancery::registry::meter::{Allowance, Metered};
 use chancery::registry::token::TokenIssuer;
 use chancery::registry::{
     Card, CardLimits, CardMembers, CardSelector, CardSigner, Credential, Direction, Grant, Interface, OnBlock,
-    Principal, Snapshot, TaskScope, TenantWorld, Upstream, UpstreamCredential, Visibility,
+    Principal, Snapshot, Standing, TaskScope, TenantWorld, Upstream, UpstreamCredential, Visibility,
 };
 use guard::{Options, Pipeline};
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The key of principal `p1` of tenant `acme`.
@@ -47,6 +50,7 @@ pub(crate) struct CardSpec {
     pub(crate) on_block: OnBlock,
     pub(crate) policies: Vec<Arc<Pipeline>>,
     pub(crate) limits: CardLimits,
+    pub(crate) allowance: Allowance,
     pub(crate) extended: bool,
     pub(crate) r3_bytes: R3Bytes,
     pub(crate) r3_objects: R3Objects,
@@ -69,6 +73,7 @@ impl CardSpec {
             on_block: OnBlock::Error,
             policies: Vec::new(),
             limits: CardLimits::default(),
+            allowance: Allowance::default(),
             extended: false,
             r3_bytes: R3Bytes::Auto,
             r3_objects: R3Objects::Proto,
@@ -122,6 +127,8 @@ pub(crate) struct Plan {
     pub(crate) grant: GrantSpec,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) expires_in: Option<i64>,
+    pub(crate) tenant_allowance: Allowance,
+    pub(crate) task_retention: Option<Duration>,
 }
 
 impl Plan {
@@ -159,7 +166,7 @@ impl Plan {
         Rig { address: running.address, app, running }
     }
 
-    fn snapshot(&self, revision: i64, now: i64) -> Snapshot {
+    pub(crate) fn snapshot(&self, revision: i64, now: i64) -> Snapshot {
         let mut snapshot = Snapshot { revision, ..Snapshot::default() };
         for (tenant, callers) in [("acme", vec![("p1", P1), ("p2", P2)]), ("globex", vec![("g1", G1)])] {
             let mut world = TenantWorld {
@@ -167,6 +174,12 @@ impl Plan {
                 cards: HashMap::new(),
                 default_card: None,
                 principals: HashMap::new(),
+                groups: HashMap::new(),
+                metered: Metered {
+                    allowance: if tenant == "acme" { self.tenant_allowance } else { Allowance::default() },
+                    ..Metered::default()
+                },
+                task_retention: self.task_retention,
                 signers: vec![Arc::new(signer(tenant))],
                 credentials: HashMap::new(),
                 issuers: Vec::new(),
@@ -202,19 +215,33 @@ impl Plan {
     fn principal(&self, tenant: &str, name: &str) -> Principal {
         let grant = Grant {
             id: format!("grt-{name}"),
+            name: format!("grant-of-{name}"),
             revision: 1,
+            grantee: Grantee::Principal(format!("prn-{name}")),
+            effect: Effect::Allow,
+            mode: Mode::Enforce,
             cards: vec![CardSelector::Any],
-            operations: self.grant.operations.clone(),
-            per_minute: self.grant.per_minute,
-            concurrent: self.grant.concurrent,
+            operations: self.grant.operations.iter().copied().collect(),
+            max_delegation_depth: None,
+            metered: Metered {
+                allowance: Allowance {
+                    per_minute: self.grant.per_minute.and_then(std::num::NonZeroU32::new),
+                    concurrent: self.grant.concurrent.map(|most| most as usize),
+                    ..Allowance::default()
+                },
+                ..Metered::default()
+            },
             cancelled: CancellationToken::new(),
         };
         Principal {
             id: format!("prn-{name}"),
             tenant: tenant.to_owned(),
             name: name.to_owned(),
-            grants: vec![Arc::new(grant)],
+            grants: vec![Arc::new(grant)].into(),
+            groups: Vec::new(),
+            metered: Metered::default(),
             cancelled: CancellationToken::new(),
+            standing: Standing::default(),
         }
     }
 }
@@ -268,6 +295,7 @@ fn card(tenant: &str, name: &str, spec: &CardSpec) -> Card {
         bound_principal: None,
         limits: spec.limits,
         tags: Vec::new(),
+        metered: Metered { allowance: spec.allowance, ..Metered::default() },
         cancelled: CancellationToken::new(),
     }
 }

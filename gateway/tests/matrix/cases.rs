@@ -25,7 +25,7 @@ fn hello(caller: Tongue, card: &str) -> Said {
 }
 
 /// A call about another task than `t1`.
-fn about(caller: Tongue, op: Op, card: &str, task: &str) -> Said {
+pub(crate) fn about(caller: Tongue, op: Op, card: &str, task: &str) -> Said {
     if caller.is_json() {
         (caller.asks)(op, card).replaced("t1", task)
     } else {
@@ -34,7 +34,7 @@ fn about(caller: Tongue, op: Op, card: &str, task: &str) -> Said {
 }
 
 /// What a refusal comes to: status, media type, the code and the reason. Its text and facts are not looked at.
-fn gist(told: &Told) -> (u16, String, String) {
+pub(crate) fn gist(told: &Told) -> (u16, String, String) {
     let said = match told.parts.last() {
         Some(part) if told.media != "application/grpc" => said(part),
         Some(_) | None => over_grpc(told),

@@ -7,7 +7,7 @@
 //! | `v10`, `v03`, `proto` | the objects that bindings share |
 //! | `caller`, `agent`, `world` | sockets on both sides, and the gateway between them |
 //! | `cells` | the matrix itself; `page` puts it into `docs/dialects.md` |
-//! | `refusals` | what callers are refused with |
+//! | `refusals` | what callers are refused with; `gate` every reason to turn a caller away |
 //! | `shapes`, `errors` | messages, states and errors of agents, each in every caller's words |
 //! | `losses`, `exact`, `gated` | what translation drops, what relays keep, that no event is held back |
 //! | `cases` | faults from the field in every caller's words |
@@ -28,6 +28,7 @@ mod cells;
 mod errors;
 mod exact;
 mod g1;
+mod gate;
 mod gated;
 mod j1;
 mod j3;

@@ -9,7 +9,7 @@ on_both! {
         let acme = furnish(&store, "acme").await;
         let row = PrincipalRow {
             id: "prn-acme".to_owned(), tenant: acme.clone(), name: "bot".to_owned(), kind: PrincipalKind::Service,
-            state: PrincipalState::Active, created: 3, updated: 3, revision: 3,
+            state: PrincipalState::Active, settings: b"{}".to_vec(), created: 3, updated: 3, revision: 3,
         };
         assert_eq!(store.principal(&acme, "bot").await, Ok(Some(row.clone())));
         let conflict = Err(Error::Conflict { current: 3 });
@@ -75,8 +75,8 @@ on_both! {
         let acme = furnish(&store, "acme").await;
         let row = GrantRow {
             id: "grt-acme".to_owned(), tenant: acme.clone(), name: "all".to_owned(),
-            principal_id: "prn-acme".to_owned(), document: b"{\"cards\":[]}".to_vec(), created: 5, updated: 5,
-            revision: 5,
+            principal_id: "prn-acme".to_owned(), group_name: None, document: b"{\"cards\":[]}".to_vec(), created: 5,
+            updated: 5, revision: 5,
         };
         assert_eq!(store.grant(&acme, "all").await, Ok(Some(row.clone())));
         let conflict = Err(Error::Conflict { current: 5 });

@@ -6,6 +6,7 @@ mod cards;
 mod isolation;
 mod issuers;
 mod keys;
+mod permits;
 mod policies;
 mod revision;
 mod schema;

@@ -10,6 +10,7 @@ const ALL: &[(&str, &Statements)] = &[
     ("audit", &crate::audit::STATEMENTS),
     ("cards", &crate::cards::STATEMENTS),
     ("change", &crate::change::STATEMENTS),
+    ("expiry", &crate::expiry::STATEMENTS),
     ("grants", &crate::grants::STATEMENTS),
     ("issuers", &crate::issuers::STATEMENTS),
     ("keys", &crate::keys::STATEMENTS),
@@ -20,6 +21,7 @@ const ALL: &[(&str, &Statements)] = &[
     ("signing_keys", &crate::signing_keys::STATEMENTS),
     ("tasks", &crate::tasks::STATEMENTS),
     ("tenants", &crate::tenants::STATEMENTS),
+    ("usage", &crate::usage::STATEMENTS),
     ("world", &crate::world::STATEMENTS),
 ];
 
@@ -72,6 +74,8 @@ const TENANTLESS: &[(&str, &str)] = &[
     ("revision::PRUNE", "replicas follow all tenants"),
     ("tenants::LIST", "the tenants themselves"),
     ("tenants::NAMES", "the tenants themselves"),
+    ("usage::CURRENT", "replicas count for all tenants"),
+    ("usage::FORGET", "old counts of all tenants"),
     ("world::REVISION", "the one revision"),
 ];
 

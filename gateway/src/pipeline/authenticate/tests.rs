@@ -1,7 +1,9 @@
 //! What proves a principal and what does not.
 
 use super::*;
-use crate::registry::{Credential, Principal};
+use crate::registry::grants::GrantSet;
+use crate::registry::meter::Metered;
+use crate::registry::{Credential, Principal, Standing};
 use sha2::Digest;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +16,10 @@ fn world(expires_at: Option<Micros>) -> Snapshot {
         id: "prn-1".into(),
         tenant: "acme".into(),
         name: "p1".into(),
-        grants: Vec::new(),
+        grants: GrantSet::default(),
+        groups: Vec::new(),
+        metered: Metered::default(),
+        standing: Standing::default(),
         cancelled: CancellationToken::new(),
     });
     let hash: [u8; 32] = sha2::Sha256::digest(KEY).into();

@@ -4,11 +4,10 @@
 //! counted here and a page token of ours. *Refuses* when the agent has more pages than are walked. *Never* shows a
 //! count, a token or a task of anybody else's.
 
-use super::{OwnerError, Ownership, Thing};
+use super::{Owned, OwnerError, Ownership, Thing};
 use a2a::{Answer, Call};
 use json::{Json, Object};
 use std::collections::HashSet;
-use std::sync::Arc;
 use store::TenantId;
 
 /// Most pages asked of an agent for one list.
@@ -52,7 +51,7 @@ pub async fn begin(call: &Call, ownership: &Ownership) -> Result<(Walk, Step), O
     let walk = Walk { size, after, bound_to, pages: 0, own: Vec::new(), seen: HashSet::new() };
     if let Some(context) = call.context_id() {
         let owner = ownership.owners.owner(&ownership.key(Thing::Context, context), &ownership.principal).await?;
-        if !owner.is_some_and(|owner| ownership.shares(&owner)) {
+        if !owner.is_some_and(|owner| ownership.shares(&owner.principal)) {
             let empty = walk.finish(call, ownership)?;
             return Ok((Walk::nothing(), Step::Done(empty)));
         }
@@ -152,8 +151,8 @@ impl Ownership {
         let mut unknown: Vec<&str> = Vec::new();
         for id in ids {
             let key = self.key(Thing::Task, id);
-            match self.owners.known.get(&key).or_else(|| self.owners.pending.owner(&key)) {
-                Some(owner) if self.shares(&owner) => {
+            match self.owners.known.get(&key).or_else(|| self.owners.pending.owner(&key).map(Owned::pending)) {
+                Some(owner) if self.may_see(&owner) => {
                     own.insert(id.to_owned());
                 }
                 Some(_) => {}
@@ -166,9 +165,9 @@ impl Ownership {
         let tenant = TenantId::new(&self.tenant).ok_or(OwnerError::Unavailable)?;
         let rows = self.owners.store.task_owners(&tenant, &self.card, &unknown).await;
         for row in rows.map_err(|_| OwnerError::Unavailable)? {
-            let owner: Arc<str> = row.principal_id.into();
-            self.owners.known.insert(self.key(Thing::Task, &row.task_id), Arc::clone(&owner));
-            if self.shares(&owner) {
+            let owner = Owned { principal: row.principal_id.into(), since: row.created };
+            self.owners.known.insert(self.key(Thing::Task, &row.task_id), owner.clone());
+            if self.may_see(&owner) {
                 own.insert(row.task_id);
             }
         }

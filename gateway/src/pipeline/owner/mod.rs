@@ -4,9 +4,10 @@
 //! exactly like a missing one, a foreign context as invalid parameters, and an agent's answer that names somebody
 //! else's id. *Never* sends anything to the agent, never answers "missing" when it merely cannot look.
 //!
-//! Owners never change, so they are cached; only a claim and a miss ask the store.
+//! Owners never change, so they are cached; only a claim and a miss ask the store. `expiry` says when ownership ends.
 
 mod claims;
+pub mod expiry;
 pub mod list;
 mod page;
 mod pending;
@@ -57,9 +58,27 @@ pub struct Owners {
     store: Store,
     claims: Arc<Claims>,
     wait: Duration,
-    known: Cache<Key, Arc<str>>,
+    known: Cache<Key, Owned>,
     pending: Pending,
     page_key: PageKey,
+}
+
+/// Whose something is, and since when.
+#[derive(Clone, Debug)]
+struct Owned {
+    principal: Arc<str>,
+    since: Micros,
+}
+
+impl Owned {
+    /// A claim that waits for the store, and so is young.
+    const fn pending(principal: Arc<str>) -> Self {
+        Self { principal, since: Micros::MAX }
+    }
+
+    const fn is_kept(&self, oldest: Micros) -> bool {
+        self.since >= oldest
+    }
 }
 
 /// What is owned.
@@ -103,9 +122,9 @@ impl Owners {
 
     /// Who owns `key`. Asks the store unless the owner is known here and is `principal`: a foreign id must cost what a
     /// missing one costs.
-    async fn owner(&self, key: &Key, principal: &str) -> Result<Option<Arc<str>>, OwnerError> {
-        if let Some(owner) = self.known.get(key).or_else(|| self.pending.owner(key))
-            && *owner == *principal
+    async fn owner(&self, key: &Key, principal: &str) -> Result<Option<Owned>, OwnerError> {
+        if let Some(owner) = self.known.get(key).or_else(|| self.pending.owner(key).map(Owned::pending))
+            && *owner.principal == *principal
         {
             return Ok(Some(owner));
         }
@@ -113,29 +132,39 @@ impl Owners {
         Box::pin(self.look_up(key)).await
     }
 
-    async fn look_up(&self, key: &Key) -> Result<Option<Arc<str>>, OwnerError> {
+    async fn look_up(&self, key: &Key) -> Result<Option<Owned>, OwnerError> {
         let tenant = TenantId::new(&key.tenant).ok_or(OwnerError::TaskNotFound)?;
         let found = match key.thing {
             Thing::Task => {
-                self.store.task_owner(&tenant, &key.card, &key.id).await.map(|row| row.map(|row| row.principal_id))
+                let found = self.store.task_owner(&tenant, &key.card, &key.id).await;
+                found.map(|row| row.map(|row| (row.principal_id, row.created)))
             }
             Thing::Context => {
-                self.store.context_owner(&tenant, &key.card, &key.id).await.map(|row| row.map(|row| row.principal_id))
+                let found = self.store.context_owner(&tenant, &key.card, &key.id).await;
+                found.map(|row| row.map(|row| (row.principal_id, row.created)))
             }
         };
-        let owner: Option<Arc<str>> = found.map_err(|_| OwnerError::Unavailable)?.map(Arc::from);
+        let found = found.map_err(|_| OwnerError::Unavailable)?;
+        let owner = found.map(|(principal, since)| Owned { principal: principal.into(), since });
         if let Some(owner) = &owner {
-            self.known.insert(key.clone(), Arc::clone(owner));
+            self.known.insert(key.clone(), owner.clone());
         }
         // Claimed here a moment ago and not yet in the store.
-        Ok(owner.or_else(|| self.pending.owner(key)))
+        Ok(owner.or_else(|| self.pending.owner(key).map(Owned::pending)))
     }
 
     /// Claims `keys`, all of one tenant, for `principal`; gives the owners in their order, who may be others. First
-    /// claim wins.
-    async fn claim(&self, keys: Vec<Key>, principal: &Arc<str>, now: Micros) -> Result<Vec<Arc<str>>, OwnerError> {
+    /// claim wins; what is known and older than `oldest` may be forgotten by now, so the store is asked.
+    async fn claim(
+        &self,
+        keys: Vec<Key>,
+        principal: &Arc<str>,
+        (oldest, now): (Micros, Micros),
+    ) -> Result<Vec<Arc<str>>, OwnerError> {
+        let known =
+            |key| self.known.get(key).filter(|owner: &Owned| owner.is_kept(oldest)).map(|owner| owner.principal);
         let mut owners: Vec<Option<Arc<str>>> =
-            keys.iter().map(|key| self.known.get(key).or_else(|| self.pending.owner(key))).collect();
+            keys.iter().map(|key| known(key).or_else(|| self.pending.owner(key))).collect();
         let unknown: Vec<Key> =
             keys.iter().zip(&owners).filter(|(_, owner)| owner.is_none()).map(|(key, _)| key.clone()).collect();
         if let Some(first) = unknown.first() {
@@ -158,11 +187,13 @@ impl Owners {
     ) -> Result<Vec<Arc<str>>, OwnerError> {
         match tokio::time::timeout(self.wait, self.claims.claim(keys.clone(), tenant, principal, now)).await {
             Ok(Some(owners)) => {
-                let owners: Vec<Arc<str>> = owners.into_iter().map(|owner| owner.principal_id.into()).collect();
-                for (key, owner) in keys.into_iter().zip(&owners) {
-                    self.known.insert(key, Arc::clone(owner));
+                let mut principals: Vec<Arc<str>> = Vec::with_capacity(owners.len());
+                for (key, owner) in keys.into_iter().zip(owners) {
+                    let owner = Owned { principal: owner.principal_id.into(), since: owner.created };
+                    principals.push(Arc::clone(&owner.principal));
+                    self.known.insert(key, owner);
                 }
-                Ok(owners)
+                Ok(principals)
             }
             Ok(None) | Err(_) => {
                 let put = |key| self.pending.put(key, principal, now).ok_or(OwnerError::Unavailable);
@@ -210,6 +241,8 @@ pub struct Ownership {
     principal: Arc<str>,
     scope: TaskScope,
     now: Micros,
+    /// What was first seen before counts as missing.
+    oldest: Micros,
     /// The task that the call addresses; answers must be about it.
     addressed: Option<Arc<str>>,
 }
@@ -227,6 +260,7 @@ pub async fn check(call: &Call, permit: &Permit, owners: &Arc<Owners>, now: Micr
         principal: permit.principal().id.as_str().into(),
         scope: card.task_scope,
         now,
+        oldest: expiry::oldest(permit.tenant(), now),
         addressed: None,
     };
     if let Some(task) = call.task_id() {
@@ -267,13 +301,13 @@ impl Ownership {
             return Err(OwnerError::TaskNotFound);
         }
         let owner = self.owners.owner(&self.key(Thing::Task, task), &self.principal).await?;
-        if owner.is_some_and(|owner| self.shares(&owner)) { Ok(()) } else { Err(OwnerError::TaskNotFound) }
+        if owner.is_some_and(|owner| self.may_see(&owner)) { Ok(()) } else { Err(OwnerError::TaskNotFound) }
     }
 
     /// A context that the caller names becomes its own unless it is somebody else's (D15).
     async fn bind_context(&self, context: &str) -> Result<(), OwnerError> {
         let keys = vec![self.key(Thing::Context, context)];
-        let owners = self.owners.claim(keys, &self.principal, self.now).await?;
+        let owners = self.owners.claim(keys, &self.principal, (self.oldest, self.now)).await?;
         if owners.iter().all(|owner| self.shares(owner)) { Ok(()) } else { Err(OwnerError::ForeignContext) }
     }
 
@@ -304,7 +338,7 @@ impl Ownership {
         if keys.is_empty() {
             return Ok(());
         }
-        let claimed = self.owners.claim(keys, &self.principal, self.now).await;
+        let claimed = self.owners.claim(keys, &self.principal, (self.oldest, self.now)).await;
         let owners =
             claimed.map_err(|error| if error == OwnerError::BadId { OwnerError::AnotherOwner } else { error })?;
         if owners.iter().all(|owner| self.shares(owner)) { Ok(()) } else { Err(OwnerError::AnotherOwner) }
@@ -312,6 +346,11 @@ impl Ownership {
 
     fn key(&self, thing: Thing, id: &str) -> Key {
         Key { thing, tenant: Arc::clone(&self.tenant), card: Arc::clone(&self.card), id: id.into() }
+    }
+
+    /// Whether it is the caller's, and is kept still.
+    fn may_see(&self, owner: &Owned) -> bool {
+        owner.is_kept(self.oldest) && self.shares(&owner.principal)
     }
 
     fn shares(&self, owner: &str) -> bool {

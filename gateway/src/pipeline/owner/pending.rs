@@ -4,7 +4,7 @@
 //! owner wins at replay and the conflict is logged. They live in memory only: a crash before the replay forgets them,
 //! and such an id is then unknown, never somebody else's.
 
-use super::{Key, Owners, Thing, context_claim, task_claim};
+use super::{Key, Owned, Owners, Thing, context_claim, task_claim};
 use crate::clock::Micros;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -96,7 +96,8 @@ async fn replay_some(owners: &Owners, thing: Thing) -> Option<()> {
         if owner.principal_id != *claimed_by {
             tracing::error!(tenant = &*key.tenant, card = &*key.card, "two principals were told the same id");
         }
-        owners.known.insert(key.clone(), owner.principal_id.into());
+        let owned = Owned { principal: owner.principal_id.into(), since: owner.created };
+        owners.known.insert(key.clone(), owned);
         owners.pending.done(&key);
     }
     Some(())
@@ -139,7 +140,11 @@ mod tests {
         for (id, owner) in [("t1", "p1"), ("t2", "p9")] {
             let row = database.store.task_owner(&tenant, "card-1", id).await.unwrap().unwrap();
             assert_eq!(row.principal_id, owner, "{id}");
-            assert_eq!(owners.known.get(&key(Thing::Task, id)).as_deref(), Some(owner), "{id}");
+            assert_eq!(
+                owners.known.get(&key(Thing::Task, id)).map(|owned| &*owned.principal == owner),
+                Some(true),
+                "{id}"
+            );
         }
         assert!(database.store.context_owner(&tenant, "card-1", "c1").await.unwrap().is_some());
     }

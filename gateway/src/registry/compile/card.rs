@@ -10,8 +10,9 @@ use sha2::{Digest, Sha256};
 use store::{CardFacts, PrincipalRow, TenantRow};
 use tokio_util::sync::CancellationToken;
 
-use super::{Problem, is_tag};
-use crate::registry::settings::{self, CardSettings};
+use super::{Problem, grant, is_tag};
+use crate::registry::meter::{Meter, Metered};
+use crate::registry::settings::{self, CardSettings, Limits};
 use crate::registry::{
     Card, CardLimits, CardMembers, Direction, Interface, NamedPolicy, OnBlock, TaskScope, Upstream, UpstreamCredential,
     Visibility,
@@ -68,6 +69,10 @@ impl Make<'_> {
             extended_card: capabilities.extended_card,
             bound_principal,
             limits: limits(settings.limits.as_ref()),
+            metered: Metered {
+                allowance: grant::allowance(&settings.limits.as_ref().map(Limits::calls).unwrap_or_default()),
+                meter: Meter::of(facts.tenant.as_str(), &format!("card/{}", facts.id)),
+            },
             tags: settings.tags.unwrap_or_default(),
             cancelled: CancellationToken::new(),
         })
@@ -148,6 +153,7 @@ pub(super) fn check(settings: &CardSettings, policies: &[&str]) -> Vec<Problem> 
             problems.push(Problem::new(format!("/limits/{name}"), "must be above 0, and sizes at most 64 MiB"));
         }
     }
+    grant::check_limits(&limits.calls(), "/limits", &mut problems);
     problems
 }
 
@@ -260,7 +266,7 @@ fn origin(base: &str) -> Option<String> {
     Some(format!("{}://{}:{}", url.scheme(), url.host_str()?, url.port_or_known_default()?))
 }
 
-fn limits(raw: Option<&settings::Limits>) -> CardLimits {
+fn limits(raw: Option<&Limits>) -> CardLimits {
     let seconds = |value: Option<u32>| value.map(|seconds| Duration::from_secs(u64::from(seconds)));
     let bytes = |value: Option<u32>| value.and_then(|bytes| usize::try_from(bytes).ok());
     raw.map_or_else(CardLimits::default, |raw| CardLimits {

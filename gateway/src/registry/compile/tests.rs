@@ -79,6 +79,7 @@ fn principal(state: PrincipalState) -> PrincipalRow {
         name: "bot".into(),
         kind: PrincipalKind::Service,
         state,
+        settings: b"{}".to_vec(),
         created: 0,
         updated: 0,
         revision: 1,
@@ -107,6 +108,7 @@ fn grant(document: &str, revision: i64) -> GrantRow {
         tenant: tenant_id(),
         name: "g".into(),
         principal_id: "prn-1".into(),
+        group_name: None,
         document: document.as_bytes().to_vec(),
         created: 0,
         updated: 0,
@@ -158,7 +160,7 @@ fn rows_become_a_world() {
     assert!(echo.streaming && !echo.extended_card);
     let principal = &world.keys[&[7; 32]].principal;
     assert_eq!(principal.grants[0].cards, [CardSelector::Name("echo".into())]);
-    assert_eq!(principal.grants[0].operations, [a2a::OperationKind::SendMessage]);
+    assert_eq!(principal.grants[0].operations, [a2a::OperationKind::SendMessage].into_iter().collect());
 }
 
 #[test]

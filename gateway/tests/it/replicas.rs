@@ -1,0 +1,259 @@
+//! Two gateways on one PostgreSQL: what is revoked stops working on both, and what is limited is limited over both.
+
+use crate::harness::{Caller, DEADLINE, Db, Harness};
+use crate::rig::says;
+use crate::wire::{Ask, Live};
+use chancery::app::App;
+use chancery::clock::Clock;
+use chancery::config::{Source, load};
+use sample_agents::hostile::{Gate, Reply, Script, Scripted};
+use secrecy::ExposeSecret as _;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Another gateway on the harness's database.
+struct Replica {
+    app: Arc<App>,
+    public: SocketAddr,
+    stop: CancellationToken,
+    running: tokio::task::JoinHandle<bool>,
+    _dir: tempfile::TempDir,
+}
+
+impl Replica {
+    async fn beside(h: &Harness, settings: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let audit = dir.path().join("audit").display().to_string();
+        let mut environment = vec![
+            ("CHANCERY__PUBLIC__LISTEN", "127.0.0.1:0"),
+            ("CHANCERY__ADMIN__LISTEN", "127.0.0.1:0"),
+            ("CHANCERY__PUBLIC__PUBLIC_URLS", "https://gw.test"),
+            ("CHANCERY__SECRETS__MASTER_KEY", crate::harness::MASTER_KEY),
+            ("CHANCERY__EGRESS__ALLOW", "127.0.0.0/8"),
+            ("CHANCERY__STORE__URL", h.app.settings.store.url.expose_secret()),
+            ("CHANCERY__AUDIT__DIR", &audit),
+        ];
+        environment.extend_from_slice(settings);
+        let environment = environment.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let settings = load::load(&Source { file: None, environment }).unwrap();
+        let bound = App::build(settings, h.app.clock.clone()).await.unwrap();
+        let (app, public, stop) = (Arc::clone(&bound.app), bound.public_address().unwrap(), CancellationToken::new());
+        #[expect(clippy::disallowed_methods, reason = "the gateway's own tasks are what is under test")]
+        let running = tokio::spawn(bound.run(stop.clone().cancelled_owned()));
+        Self { app, public, stop, running, _dir: dir }
+    }
+
+    async fn finish(self) {
+        self.stop.cancel();
+        assert!(tokio::time::timeout(DEADLINE, self.running).await.expect("it stops in time").unwrap());
+        drop(self.app);
+    }
+}
+
+/// Calls the card; what proves somebody leaves a record.
+async fn status(h: &Harness, at: SocketAddr, key: &str, card: &str) -> (u16, Option<u64>) {
+    let ask = Ask::post(&format!("/a2a/acme/{card}"))
+        .key(key)
+        .v10()
+        .json(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}}"#, says("hi")));
+    let heard = crate::wire::exchange(at, &ask.bytes()).await;
+    if heard.status != 401 {
+        h.expect_records(1);
+    }
+    (heard.status, heard.header("retry-after").map(|wait| wait.parse().unwrap()))
+}
+
+/// How long until the card can't be called with this key any more, here; fails after `within`.
+async fn stops(h: &Harness, at: SocketAddr, key: &str, within: Duration) -> Duration {
+    let began = Instant::now();
+    while status(h, at, key, "echo").await.0 == 200 {
+        assert!(began.elapsed() < within, "still served after {:?}", began.elapsed());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    began.elapsed()
+}
+
+/// A stream of the slow card, open at `at`.
+async fn stream(h: &Harness, at: SocketAddr, key: &str) -> Live {
+    h.expect_records(1);
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{}}}"#, says("hi"));
+    let mut live = Live::open(at, &Ask::post("/a2a/acme/slow").key(key).v10().json(&body).bytes()).await;
+    assert!(live.event().await.is_some());
+    live
+}
+
+async fn ends(mut live: Live) {
+    assert_eq!(live.event().await.and_then(|last| last.name).as_deref(), Some("error"));
+    assert_eq!(live.event().await, None);
+}
+
+/// With a notification at once; without one it takes as long as the poll.
+const TOLD: Duration = Duration::from_secs(2);
+const UNTOLD: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn what_is_revoked_stops_working_and_streaming_on_both() {
+    let Some(h) = Harness::start_with(Db::Postgres, Clock::System, &[]).await else { return };
+    let acme = h.tenant("acme").await;
+    let gate = Gate::new();
+    let (waits, made) = (gate.clone(), AtomicUsize::new(0));
+    let slow = Script::by(move |_| {
+        let id = made.fetch_add(1, Ordering::Relaxed);
+        let task =
+            format!(r#"{{"task":{{"id":"t{id}","contextId":"c{id}","status":{{"state":"TASK_STATE_WORKING"}}}}}}"#);
+        Reply::sse().event(task).wait(&waits).end()
+    });
+    let slow = Scripted::start(slow).await.unwrap();
+    h.card("acme", "echo", &h.agents.echo_url.clone(), "v10_jsonrpc").await;
+    h.card("acme", "slow", &slow.url(), "v10_http_json").await;
+    let mut callers: Vec<Caller> = Vec::new();
+    for name in ["by-key", "by-grant", "by-nobody", "by-tenant"] {
+        callers.push(h.caller("acme", name, &["*"], &["*"]).await);
+    }
+    let other = Replica::beside(&h, &[]).await;
+    let both = [h.public, other.public];
+    for caller in &callers {
+        for at in both {
+            assert_eq!(status(&h, at, &caller.key, "echo").await.0, 200);
+        }
+    }
+    let mut took = Vec::new();
+    let mut gone = async |what: &'static str, key: &str, live: Live, within: Duration| {
+        for at in both {
+            took.push((what, stops(&h, at, key, within).await));
+        }
+        ends(live).await;
+    };
+    let now = h.now();
+    // A stream ends on the replica where it is open, though the change was made elsewhere.
+    let live = stream(&h, other.public, &callers[0].key).await;
+    h.store().revoke_key(&acme, &callers[0].key_id, now).await.unwrap();
+    gone("key", &callers[0].key, live, TOLD).await;
+
+    let live = stream(&h, other.public, &callers[1].key).await;
+    let grants = h.store().grants(&acme, store::Page { after: "", limit: 100 }).await.unwrap();
+    let grant = grants.iter().find(|grant| grant.principal_id == callers[1].principal_id).unwrap();
+    h.store().delete_grant(&acme, &grant.name, store::IfMatch::Any, now).await.unwrap();
+    gone("grant", &callers[1].key, live, TOLD).await;
+
+    // Nobody is notified: the poll finds it.
+    let live = stream(&h, other.public, &callers[2].key).await;
+    h.execute(
+        "WITH next AS (UPDATE revision SET value = value + 1 WHERE id = 1 RETURNING value),
+            lost AS (UPDATE keys SET revoked = 1 WHERE principal_id IN
+                (SELECT id FROM principals WHERE name = 'by-nobody') RETURNING id, tenant)
+         INSERT INTO changes (revision, tenant, kind, id) SELECT next.value, lost.tenant, 'key', lost.id FROM next, lost",
+    )
+    .await;
+    gone("key, without NOTIFY", &callers[2].key, live, UNTOLD).await;
+
+    let live = stream(&h, other.public, &callers[3].key).await;
+    let row = h.store().tenant(&acme).await.unwrap().unwrap();
+    h.store().delete_tenant(&acme, store::IfMatch::Revision(row.revision), now).await.unwrap();
+    gone("tenant", &callers[3].key, live, TOLD).await;
+    eprintln!("until it stopped working, on either replica: {took:?}");
+    gate.open();
+    other.finish().await;
+    h.stop_only().await;
+}
+
+#[tokio::test]
+async fn a_shared_rate_holds_over_both_replicas_within_its_bound() {
+    let shared = [("CHANCERY__LIMITS__SHARED", "true")];
+    let Some(h) = Harness::start_with(Db::Postgres, Clock::manual(1_800_000_000_000_000), &shared).await else {
+        return;
+    };
+    h.tenant("acme").await;
+    h.card("acme", "echo", &h.agents.echo_url.clone(), "v10_jsonrpc").await;
+    let caller = h.caller("acme", "bot", &["*"], &["*"]).await;
+    limit(&h, json!({"limits": {"per_minute": 20}})).await;
+    let other = Replica::beside(&h, &shared).await;
+    let (mut admitted, mut quiet_since) = (0, Instant::now());
+    while quiet_since.elapsed() < Duration::from_secs(1) {
+        for at in [h.public, other.public] {
+            let (status, wait) = status(&h, at, &caller.key, "echo").await;
+            match status {
+                200 => (admitted, quiet_since) = (admitted + 1, Instant::now()),
+                _ => assert!(status == 429 && wait.is_some(), "{status}"),
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // A tenth of the rate for each replica beyond it, and no more.
+    assert!((20..=24).contains(&admitted), "{admitted}");
+    h.app.clock.advance(60_000_000);
+    assert_eq!(status(&h, h.public, &caller.key, "echo").await.0, 200);
+    other.finish().await;
+    h.finish().await;
+}
+
+#[tokio::test]
+async fn a_quota_counts_what_every_replica_used_and_outlives_them() {
+    let Some(h) = Harness::start_with(Db::Postgres, Clock::manual(1_800_000_000_000_000), &[]).await else { return };
+    h.tenant("acme").await;
+    h.card("acme", "echo", &h.agents.echo_url.clone(), "v10_jsonrpc").await;
+    let caller = h.caller("acme", "bot", &["*"], &["*"]).await;
+    limit(&h, json!({"limits": {"daily": 3}})).await;
+    let other = Replica::beside(&h, &[]).await;
+    for at in [h.public, other.public, h.public] {
+        assert_eq!(status(&h, at, &caller.key, "echo").await.0, 200);
+    }
+    // Each hears of the other's within a second; then neither admits any more.
+    let began = Instant::now();
+    while status(&h, other.public, &caller.key, "echo").await.0 == 200 {
+        assert!(began.elapsed() < DEADLINE);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    other.finish().await;
+    let third = Replica::beside(&h, &[]).await;
+    let began = Instant::now();
+    let midnight = loop {
+        match status(&h, third.public, &caller.key, "echo").await {
+            (429, wait) => break wait.unwrap(),
+            _ => assert!(began.elapsed() < DEADLINE),
+        }
+    };
+    assert_eq!(midnight, 86_400 - 1_800_000_000 % 86_400, "exactly until the day is over");
+    third.finish().await;
+    h.finish().await;
+}
+
+/// Puts limits on the tenant.
+async fn limit(h: &Harness, settings: Value) {
+    h.change_tenant("acme", |fields| fields.settings = serde_json::to_vec(&settings).unwrap()).await;
+}
+
+/// T-NN-1: on a busy node nobody has more than an equal share.
+#[tokio::test]
+async fn a_tenant_over_its_share_of_a_busy_node_is_refused_before_others_suffer() {
+    let gate = Gate::new();
+    let first = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    let agent = Scripted::start(Reply::sse().event(first).wait(&gate).end()).await.unwrap();
+    let spec = crate::rig::CardSpec::of(&agent.url(), a2a::Dialect::R1);
+    let plan = crate::rig::Plan::echo(spec.clone()).card("globex/echo", spec);
+    let rig = plan.set("limits.requests_in_flight", "20").start().await;
+    let ask = |tenant: &str, key: &str| {
+        crate::rig::rpc_as(key, &format!("/a2a/{tenant}/echo"), "SendStreamingMessage", &says("hi"))
+    };
+    let mut open = Vec::new();
+    for _ in 0..14 {
+        let live = rig.live(ask("acme", crate::rig::P1)).await;
+        assert_eq!(live.status, 200);
+        open.push(live);
+    }
+    // The node has 70 % of what it may; alone, acme may have the rest too.
+    open.push(rig.live(ask("acme", crate::rig::P1)).await);
+    assert_eq!(open[14].status, 200);
+    let theirs = rig.live(ask("globex", crate::rig::G1)).await;
+    assert_eq!(theirs.status, 200);
+    let refused = rig.call(ask("acme", crate::rig::P1)).await;
+    assert_eq!((refused.status, refused.code(), refused.header("retry-after").as_deref()), (429, -32043, Some("1")));
+    let again = rig.live(ask("globex", crate::rig::G1)).await;
+    assert_eq!(again.status, 200, "who has less than its share is served");
+    gate.open();
+}
