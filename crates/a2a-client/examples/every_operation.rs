@@ -113,6 +113,17 @@ async fn send(agent: &Agent) -> Checked<()> {
     holds("at most one message of history", read.history().len() <= 1)?;
     fault(agent.get_task("no-such-task").await, FaultKind::TaskNotFound)?;
     fault(agent.cancel_task(task.id()).await, FaultKind::TaskNotCancelable)?;
+    // Before the stream, or as its first event.
+    let followed = match agent.subscribe("no-such-task").await {
+        Ok(mut events) => events.next().await.map_or(Ok(()), |event| event.map(drop)),
+        Err(error) => Err(error),
+    };
+    if agent.interface().dialect == Dialect::R3 {
+        // The Python SDK has no word for it there and breaks the connection off.
+        holds("a missing task is not followed", followed.is_err())?;
+    } else {
+        fault(followed, FaultKind::TaskNotFound)?;
+    }
     match agent.send("msg: hi").await.map_err(said)? {
         Reply::Message(message) => same("message", message.text().as_str(), "msg: hi"),
         Reply::Task(task) => Err(format!("a message was asked for, a task came: {}", task.id())),

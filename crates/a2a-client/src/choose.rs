@@ -244,6 +244,14 @@ mod tests {
     }
 
     #[test]
+    fn a_union_card_is_read_once_and_its_newer_half_goes_first() {
+        let union = r#""url":"https://up.test/a","preferredTransport":"JSONRPC","protocolVersion":"0.3.0","additionalInterfaces":[{"url":"https://up.test/a","transport":"HTTP+JSON"}],"supportedInterfaces":[{"url":"https://up.test/a","protocolBinding":"JSONRPC","protocolVersion":"1.0"},{"url":"https://up.test/a","protocolBinding":"JSONRPC","protocolVersion":"0.3"}]"#;
+        let all = chosen_among(union, &Wanted::AgentsOrder, &Origins::Any).unwrap();
+        let dialects: Vec<Dialect> = all.into_iter().map(|(dialect, _)| dialect).collect();
+        assert_eq!(dialects, [Dialect::J1, Dialect::J3, Dialect::R3]);
+    }
+
+    #[test]
     fn a_wish_goes_before_the_agents_order_and_an_order_is_obeyed_or_refused() {
         let prefer = Wanted::Prefer(vec![Dialect::R3, Dialect::J3]);
         assert_eq!(chosen(BOTH, &prefer), Ok((Dialect::J3, "http://u/old/".to_owned())));

@@ -55,7 +55,9 @@ pub enum CallError {
         retry_after: Option<Duration>,
     },
     /// The stream's framing is broken or too large.
-    #[error("the stream is broken")]
+    #[error(
+        "the stream is cut, malformed or larger than allowed; follow the task with a subscription, or allow larger events"
+    )]
     Stream(#[source] SseError),
     /// Nothing came for too long.
     #[error("nothing came for {0:?}; allow more time, or look at the task later")]

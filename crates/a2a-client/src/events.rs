@@ -1,8 +1,9 @@
 //! A stream of typed events; where the caller wants it, over more than one connection.
 //!
-//! A stream that breaks is taken up again only if the caller said so, if the task is known, and so many times. The
-//! subscription is opened before the task is read, so nothing can happen unseen between the two; the task as it was read
-//! comes as [`Event::Resumed`]. The message is never sent again. Dropping the stream hangs up.
+//! A stream that breaks is taken up again only if the caller said so, if the task is known, and so many times. The task
+//! as it is comes first, as [`Event::Resumed`]: from the subscription itself where that begins with it, as in 1.0; else it
+//! is read, behind the opened subscription, so that nothing can happen unseen between the two. The message is never sent
+//! again. Dropping the stream hangs up.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use a2a::TaskState;
 use futures_util::Stream;
 use futures_util::stream::unfold;
+use tokio::time::{sleep, timeout};
 
 use crate::error::CallError;
 use crate::raw_events::RawEvents;
@@ -138,7 +140,7 @@ impl Following {
         let Some(task) = self.task.clone() else { return last.map(Err) };
         while self.tries > 0 {
             self.tries -= 1;
-            tokio::time::sleep(self.pause).await;
+            sleep(self.pause).await;
             self.pause = (self.pause * 2).min(LONGEST);
             match self.try_once(&task).await {
                 Ok(task) => {
@@ -153,8 +155,23 @@ impl Following {
     }
 
     async fn try_once(&mut self, task: &str) -> Result<Task> {
-        // Subscribed first: what happens between the two is in the task, or in the stream, or in both.
-        let subscribed = self.agent.open_raw(&calls::subscribe(task)).await;
+        let mut subscribed = self.agent.open_raw(&calls::subscribe(task)).await;
+        if let Ok(raw) = &mut subscribed
+            && raw.begins_with_task()
+        {
+            match timeout(FIRST, raw.next()).await {
+                Ok(Some(Ok(first))) if first.body.get("task").is_some() => {
+                    if let Event::Task(task) = Event::read(first)? {
+                        self.raw = subscribed.ok();
+                        return Ok(task);
+                    }
+                }
+                Ok(Some(Ok(other))) => raw.give_back(other),
+                Ok(Some(Err(error))) => subscribed = Err(error),
+                Ok(None) | Err(_) => {}
+            }
+        }
+        // What happens from here on is in the task, or in the stream, or in both.
         let read = self.agent.get_task(task).await?;
         if !read.state().rests() {
             self.raw = Some(subscribed?);
@@ -162,3 +179,6 @@ impl Following {
         Ok(read)
     }
 }
+
+/// How long a subscription may take to begin with the task.
+const FIRST: Duration = Duration::from_secs(2);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use a2a::dialect::decode_event;
 use a2a::grpc::{self, Frames, Status};
 use a2a::sse::{Frame, Parser, SseError};
-use a2a::{Answer, Event, OperationKind};
+use a2a::{Answer, Event, OperationKind, Version};
 use http::Response;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -24,6 +24,8 @@ pub(crate) struct RawEvents {
     rpc_id: String,
     limits: CallLimits,
     source: Source,
+    /// An event that was looked at and given back.
+    given_back: Option<Event>,
 }
 
 /// Where events come from.
@@ -55,11 +57,11 @@ enum Next {
 impl RawEvents {
     pub(crate) fn sse(chosen: Chosen, rpc_id: String, body: Incoming, limits: CallLimits) -> Self {
         let source = Source::Sse { body, parser: Parser::new(limits.events), waiting: VecDeque::new() };
-        Self { chosen, rpc_id, limits, source }
+        Self { chosen, rpc_id, limits, source, given_back: None }
     }
 
     pub(crate) fn answer(chosen: Chosen, answer: Answer, limits: CallLimits) -> Self {
-        Self { chosen, rpc_id: String::new(), limits, source: Source::Answer(answer) }
+        Self { chosen, rpc_id: String::new(), limits, source: Source::Answer(answer), given_back: None }
     }
 
     /// A gRPC stream, unless its head says already that there is none.
@@ -73,11 +75,14 @@ impl RawEvents {
             }
             None => Source::Grpc { body, frames: Frames::new(limits.events.event) },
         };
-        Ok(Self { chosen, rpc_id: String::new(), limits, source })
+        Ok(Self { chosen, rpc_id: String::new(), limits, source, given_back: None })
     }
 
     /// The next event; `None` once the agent has closed the stream, or after an error.
     pub(crate) async fn next(&mut self) -> Option<Result<Event, CallError>> {
+        if let Some(event) = self.given_back.take() {
+            return Some(Ok(event));
+        }
         loop {
             let read = match self.waiting() {
                 Ok(Next::More) => self.read_on().await,
@@ -96,6 +101,16 @@ impl RawEvents {
                 }
             }
         }
+    }
+
+    /// Gives an event back, to come next again.
+    pub(crate) fn give_back(&mut self, event: Event) {
+        self.given_back = Some(event);
+    }
+
+    /// Whether a subscription here begins with the task as it is (A2A 1.0 §3.1.6).
+    pub(crate) fn begins_with_task(&self) -> bool {
+        self.chosen.dialect.version() == Version::V10
     }
 
     /// What has arrived whole and was not given yet.

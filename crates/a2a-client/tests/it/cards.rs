@@ -159,14 +159,19 @@ async fn what_the_caller_adds_to_requests_is_sent_and_what_the_protocol_needs_st
     assert!(matches!(bad, Err(ConnectError::BadHeader(_))));
 }
 
-/// A2A 1.0: the `tenant` of the interface goes with every call to it.
+/// A2A 1.0: the `tenant` of the interface goes with every call to it, in HTTP+JSON in the path.
 #[tokio::test]
 async fn the_interfaces_tenant_is_sent() {
-    let mut server =
-        serve(|_| vec![("POST /rest/acme/message:send ", answer(200, JSON, &format!(r#"{{"task":{TASK}}}"#)))]).await;
-    let sent = agent(&server, Dialect::R1, CallLimits::default()).await.send("hello").await;
+    let sent = answer(200, JSON, &format!(r#"{{"task":{TASK}}}"#));
+    let mut server = serve(|_| vec![("POST /rest/acme/message:send ", sent)]).await;
+    agent(&server, Dialect::R1, CallLimits::default()).await.send("hello").await.unwrap();
+    server.requests.recv().await.unwrap();
+    let card = card("A", &server.base).replace("/rpc\"", "/rpc\",\"tenant\":\"acme\"");
+    let options = Options::new().only([Dialect::J1]);
+    let agent = options.connect_card(object(&card), &server.base).await.unwrap();
+    agent.send("hello").await.unwrap_err();
     let request = server.requests.recv().await.unwrap();
-    assert!(sent.is_ok() || request.contains(r#""tenant":"acme""#), "{request}");
+    assert!(request.contains(r#""tenant":"acme""#), "{request}");
 }
 
 /// A stranger's card must not lead inside.

@@ -4,6 +4,7 @@
 
 mod broken;
 mod cards;
+mod cut;
 #[path = "../../examples/every_operation.rs"]
 mod every_operation;
 mod samples;

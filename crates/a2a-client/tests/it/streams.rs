@@ -144,6 +144,30 @@ async fn subscribing_is_repeated_with_get_where_post_is_refused() {
     assert!(server.requests.recv().await.unwrap().starts_with("GET "));
 }
 
+/// HTTP+JSON of 0.3 has no form of its own for errors; the SDKs send these.
+#[tokio::test]
+async fn errors_inside_streams_of_http_json_of_0_3_are_read_in_the_forms_of_the_sdks() {
+    let forms = [
+        r#"{"code":-32001,"message":"gone"}"#,
+        r#"{"type":"TaskNotFoundError","message":"gone"}"#,
+        r#"{"error":{"code":404,"status":"NOT_FOUND","message":"gone","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]}}"#,
+    ];
+    for error in forms {
+        for name in ["event: error\n", ""] {
+            let body = format!("{name}data: {error}\n\n");
+            let server = serve(|_| vec![("POST /old/v1/message:stream ", answer(200, STREAM, &body))]).await;
+            let card = format!(
+                r#"{{"name":"A","supportedInterfaces":[{{"url":"{}/old","protocolBinding":"HTTP+JSON","protocolVersion":"0.3"}}]}}"#,
+                server.base
+            );
+            let agent = Options::new().connect_card(object(&card), &server.base).await.unwrap();
+            let (_, end) = read_all(&agent).await;
+            let Some(CallError::Fault(fault)) = &end else { panic!("{error} {name}: {end:?}") };
+            assert_eq!((fault.kind(), fault.message()), (FaultKind::TaskNotFound, "gone"), "{error}");
+        }
+    }
+}
+
 /// The same agent, with streams taken up again without waiting.
 async fn resuming(server: &Server, tries: u32) -> Agent {
     let url = format!("{}/.well-known/agent-card.json", server.base);
