@@ -41,9 +41,6 @@ def card(transport, url, *more):
 
 
 class Echo(AgentExecutor):
-    def __init__(self):
-        self.running = {}
-
     async def execute(self, context, event_queue):
         text, parts = context.get_user_input(), context.message.parts
         if text.startswith("msg:"):
@@ -54,7 +51,6 @@ class Echo(AgentExecutor):
         if not asked:  # A task that waits for input would end the answer.
             await event_queue.enqueue_event(task)
         updater = TaskUpdater(event_queue, task.id, task.context_id)
-        self.running[task.id] = updater
         say = lambda words: new_agent_text_message(words, task.context_id, task.id)  # noqa: E731
         await updater.start_work()
         if text.startswith("slow"):
@@ -75,8 +71,8 @@ class Echo(AgentExecutor):
             await updater.complete()
 
     async def cancel(self, context, event_queue):
-        # By the queue of the work: the one given here reaches the canceller alone, and who subscribed would see no end.
-        await self.running[context.task_id].cancel()
+        # As the SDK has it, this reaches the canceller alone: who subscribed sees no end, unless the gateway asks for it.
+        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
 async def pour(updater, text, count):
