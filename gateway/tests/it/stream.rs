@@ -245,7 +245,9 @@ async fn the_state_that_a_stream_left_out_is_asked_for_once() {
             match spoken.asked {
                 Asked::Get => spoken.answer(spoken.task("t1", State::Canceled, "gone")),
                 Asked::Subscribe => Reply::sse().end(),
-                _ => Reply::sse().event(spoken.event(spoken.sent(spoken.task("t1", State::Working, "")))).end(),
+                Asked::Send | Asked::Stream | Asked::List | Asked::Cancel | Asked::Card | Asked::Other => {
+                    Reply::sse().event(spoken.event(spoken.sent(spoken.task("t1", State::Working, "")))).end()
+                }
             }
         }))
         .await
