@@ -40,6 +40,20 @@ fn text_at<'a>(json: &'a Json, pointer: &str) -> &'a str {
     json.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
 }
 
+/// Sample agents share an address; each is found by its own tenant, which their cards tell the gateway.
+#[tokio::test]
+async fn agents_at_one_address_are_called_by_the_tenant_of_each() {
+    let agents = sample_agents::start_all(SocketAddr::from(([127, 0, 0, 1], 0)), None).await.unwrap();
+    for (name, state) in [("weather", "TASK_STATE_COMPLETED"), ("reject", "TASK_STATE_REJECTED")] {
+        let mut spec = CardSpec::of(&agents.base_url, Dialect::G1);
+        spec.upstream_tenant = Some(name.to_owned());
+        let rig = Plan::echo(spec).start().await;
+        let sent = call(&rig, OperationKind::SendMessage, &says("Paris")).send().await.unwrap();
+        assert_eq!(text_at(&sent.body, "/task/status/state"), state, "{name}");
+    }
+    agents.shutdown().await;
+}
+
 // ---- callers -----------------------------------------------------------------------------------------------------
 
 #[tokio::test]

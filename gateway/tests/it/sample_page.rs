@@ -49,6 +49,7 @@ async fn the_page_holds_through_the_gateway() {
         let agent = json!({"url": desk.h.agents.url_of(name), "name": name, "settings": {"version_mode": "strict"}});
         let made = desk.post("/tenants/acme/cards/import", &agent).await;
         assert_eq!(made.status, StatusCode::CREATED, "{}", made.text());
+        assert!(made.text().contains(&format!("\"tenant\":\"{name}\"")), "gRPC by its tenant: {}", made.text());
     }
     let key = desk.caller("acme", "bot").await["key"].as_str().unwrap().to_owned();
     let mut variables: HashMap<String, String> = HashMap::new();
