@@ -102,6 +102,21 @@ impl Db {
     }
 }
 
+impl Db {
+    /// Removes webhook secrets that earlier versions wrote down in clear; from SQLite's journal as well.
+    async fn forget_clear(&self, agent: &str) -> Result<(), sqlx::Error> {
+        let cleared = on!(self, pool => {
+            sqlx::query(FORGET_CLEAR).bind(agent).execute(pool).await.map(|done| done.rows_affected())
+        })?;
+        match self {
+            Db::Lite(pool) if cleared > 0 => {
+                sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(pool).await.map(drop)
+            }
+            Db::Lite(_) | Db::Pg(_) => Ok(()),
+        }
+    }
+}
+
 impl SqlStore {
     /// Opens `sqlite://path`, `sqlite::memory:` or `postgres://…` for the agent of this name, and makes the table if it is
     /// missing. Tasks that rest are forgotten after `keep`.
@@ -115,6 +130,8 @@ impl SqlStore {
                 .create_if_missing(true)
                 .journal_mode(SqliteJournalMode::Wal)
                 .busy_timeout(Duration::from_secs(5))
+                // What is replaced or deleted is overwritten, not only let go.
+                .pragma("secure_delete", "on")
                 .disable_statement_logging();
             // A database in memory is one connection's own; and SQLite has one writer anyway.
             let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
@@ -127,9 +144,7 @@ impl SqlStore {
             return Err(OpenError::UnknownAddress);
         };
         db.furnish().await.map_err(OpenError::Database)?;
-        // Earlier versions wrote them down in clear.
-        on!(&db, pool => sqlx::query(FORGET_CLEAR).bind(agent).execute(pool).await.map(drop))
-            .map_err(OpenError::Database)?;
+        db.forget_clear(agent).await.map_err(OpenError::Database)?;
         Ok(Self { db, agent: agent.to_owned(), keep, key: None })
     }
 

@@ -96,6 +96,22 @@ async fn a_lone_agent_is_reached_by_its_address_whatever_tenant_is_named() {
     assert_eq!(told(OperationKind::GetTask, agents.answer(broken).await).await.0, "3");
 }
 
+#[tokio::test]
+async fn a_router_of_several_answers_for_each_and_for_nobody_else() {
+    use tower::ServiceExt as _;
+    let tenant = |name: &str| Grpc::Tenant(name.to_owned());
+    let agents: Agents = [named("one", tenant("one")), named("two", tenant("two"))].into_iter().collect();
+    let router = agents.into_router();
+    for (path, expected) in [("/one", 200), ("/two/health", 200), ("/three", 404), ("/onetwo", 404), ("/", 404)] {
+        let request = Request::get(path).body(axum::body::Body::empty()).unwrap();
+        assert_eq!(router.clone().oneshot(request).await.unwrap().status().as_u16(), expected, "{path}");
+    }
+    let kind = OperationKind::ListTasks;
+    let asked = call(kind, "{}", Some("two")).map(axum::body::Body::new);
+    let answer = router.oneshot(asked).await.unwrap();
+    assert_eq!(answer.headers()["content-type"], "application/grpc");
+}
+
 async fn card_of(server: &a2a_agent::Server, mount: &str) -> Json {
     let request = Request::get(format!("{mount}/.well-known/agent-card.json")).header("host", "agent.example:9100");
     whole(server.answer(request.body(Full::<Bytes>::default()).unwrap()).await).await

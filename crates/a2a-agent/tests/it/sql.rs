@@ -221,9 +221,12 @@ async fn credentials_that_an_earlier_version_wrote_down_are_removed() {
     let clear = r#"[{"id":"c","url":"https://hooks.example/","credentials":"cred-canary"}]"#;
     let update = sqlx::query("UPDATE a2a_tasks SET push = $1").bind(clear).execute(&mut earlier).await.unwrap();
     assert_eq!(update.rows_affected(), 1);
+    earlier.close().await.unwrap();
+    assert!(has(&bytes_of(folder.path()), "cred-canary"));
     assert!(store.load("o", "t").await.unwrap().unwrap().push.pointer("/0/credentials").is_some());
     let opened = in_file(folder.path(), None).await;
     assert_eq!(opened.load("o", "t").await.unwrap().unwrap().push, Vec::new().into());
+    assert!(!has(&bytes_of(folder.path()), "cred-canary"));
 }
 
 #[tokio::test]
