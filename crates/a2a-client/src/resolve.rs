@@ -66,7 +66,10 @@ pub enum ResolveError {
     #[error(transparent)]
     Credential(#[from] Unsendable),
     /// No place had a card.
-    #[error("no agent card at {}", .0.iter().map(|one| format!("{} ({})", one.url, one.problem)).collect::<Vec<_>>().join(", "))]
+    #[error(
+        "no agent card at {}; check that the agent runs and the address is its own, or give its card's",
+        .0.iter().map(|one| format!("{} ({})", one.url, one.problem)).collect::<Vec<_>>().join(", ")
+    )]
     NoCard(Vec<Tried>),
 }
 

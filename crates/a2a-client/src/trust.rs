@@ -45,7 +45,8 @@ pub enum Signatures {
     /// Nobody looks at them.
     #[default]
     Ignored,
-    /// They are checked with these keys, and [`Agent::proof`](crate::Agent::proof) tells; the agent is called anyway.
+    /// They are checked with these keys, which must be there, and [`Agent::proof`](crate::Agent::proof) tells; the agent is
+    /// called whatever it says.
     Reported(Keys),
     /// An agent is called only if one of them holds, and only by what it covers.
     Required(Keys),
