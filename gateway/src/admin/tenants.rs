@@ -1,6 +1,7 @@
 //! Tenants: who is isolated from whom. A new tenant gets its first card signing key at once.
 
 use super::Shared;
+use super::access::Who;
 use super::body::Document;
 use super::error::ApiError;
 use super::extract::{Path, Query};
@@ -32,7 +33,7 @@ pub(super) struct TenantSpec {
     /// The policy that no card weakens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_policy: Option<String>,
-    /// How much all its principals together may do.
+    /// How much all its principals together may do. Only a platform admin changes it.
     #[serde(skip_serializing_if = "CallLimits::is_empty")]
     pub limits: CallLimits,
     /// Days after which a task counts as missing and its owner is forgotten; absent keeps tasks for ever.
@@ -112,11 +113,17 @@ pub(super) async fn read(
     responses((status = 200, body = TenantResource), (status = 412, body = ApiError), (status = 428, body = ApiError)))]
 pub(super) async fn update(
     State(admin): State<Shared>,
+    who: Who,
     Path(name): Path<String>,
     Expected(expected): Expected,
     Document { typed, .. }: Document<Update<TenantSpec>>,
 ) -> Result<Json<TenantResource>, ApiError> {
     let tenant = tenant_id(&name)?;
+    let before = read(State(Shared::clone(&admin)), Path(name.clone())).await?;
+    if before.spec.limits != typed.spec.limits && !who.roles.is_platform() {
+        // They are what keeps the tenant from its neighbours.
+        return Err(ApiError::forbidden());
+    }
     check_references(&admin, &tenant, &typed.spec).await?;
     let fields = fields(&admin, &name, &typed.spec)?;
     admin.store.update_tenant(&tenant, expected, &fields, admin.clock.now()).await?;

@@ -321,3 +321,31 @@ async fn limits_of_tenant_principal_and_card_hold_and_show() {
     assert!(ran.code == 0 && ran.out.contains("MONTHLY") && ran.out.contains("books"), "{ran:?}");
     desk.h.finish().await;
 }
+
+/// A tenant's limits keep it from its neighbours, so its own administrator does not lift them.
+#[tokio::test]
+async fn only_a_platform_admin_changes_the_limits_of_a_tenant() {
+    let desk = Desk::acme().await;
+    let made = desk
+        .post("/tokens", &json!({"name": "acme's own", "roles": [{"role": "tenant_admin", "tenant": "acme"}]}))
+        .await;
+    let token = format!("Bearer {}", made.json()["token"].as_str().unwrap());
+    let put = async |spec: Value| {
+        let revision = desk.read("/tenants/acme").await["revision"].to_string();
+        let headers =
+            [("authorization", token.as_str()), ("content-type", "application/json"), ("if-match", revision.as_str())];
+        let body = json!({"spec": spec}).to_string().into_bytes();
+        desk.ask(http::Method::PUT, "/api/v1/tenants/acme", &headers, body).await.status
+    };
+    assert_eq!(put(json!({"limits": {"per_minute": 5}})).await, StatusCode::FORBIDDEN);
+    assert_eq!(put(json!({"display_name": "Acme", "task_retention_days": 30})).await, StatusCode::OK);
+    let now = desk.read("/tenants/acme").await;
+    let limited = desk.put("/tenants/acme", &json!({"limits": {"per_minute": 5}}), now["revision"].as_i64().unwrap());
+    assert_eq!(limited.await.status, StatusCode::OK);
+    assert_eq!(put(json!({"display_name": "Acme"})).await, StatusCode::FORBIDDEN, "nor takes them out");
+    assert_eq!(put(json!({"limits": {"per_minute": 5}, "display_name": "Acme"})).await, StatusCode::OK);
+    let headers = [("authorization", token.as_str())];
+    let used = desk.ask(http::Method::GET, "/api/v1/tenants/acme/limits", &headers, Vec::new()).await;
+    assert_eq!(used.status, StatusCode::OK, "{}", used.text());
+    desk.h.finish().await;
+}
