@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{Period, Store, TenantId, Usage};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Meters that the store must hear of.
@@ -60,9 +61,14 @@ async fn run(limits: &Limits, store: &Store, registry: &Registry, clock: &Clock,
         Rates::Local => PAUSE,
         Rates::Shared => SHARED_PAUSE,
     };
-    let mut forgotten = 0;
-    while recall(store, registry, clock.now()).await.is_err() && !paused(pause, stop).await {}
+    let (mut forgotten, mut recalled) = (0, None);
     loop {
+        // Also what this replica has not used at all lately, so that everybody knows the same of a quota.
+        if recalled.is_none_or(|at: Instant| at.elapsed() > RECALL)
+            && recall(store, registry, clock.now()).await.is_ok()
+        {
+            recalled = Some(Instant::now());
+        }
         let stopping = paused(pause, stop).await;
         tell(limits, store).await;
         if stopping {
@@ -83,7 +89,7 @@ async fn paused(pause: Duration, stop: &CancellationToken) -> bool {
     }
 }
 
-/// What was used before this process began.
+/// What all replicas used in this day and month.
 pub(crate) async fn recall(store: &Store, registry: &Registry, now: Micros) -> store::Result<()> {
     let mut used: HashMap<(String, String), Vec<(Period, Micros, u64)>> = HashMap::new();
     for (period, starts) in [(Period::Day, meter::day_of(now)), (Period::Month, meter::month_of(now))] {
@@ -168,6 +174,7 @@ async fn forget(store: &Store, now: Micros) -> store::Result<()> {
     Ok(())
 }
 
+const RECALL: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(500);
 const SHARED_PAUSE: Duration = Duration::from_millis(100);
 /// Meters told in one transaction.
