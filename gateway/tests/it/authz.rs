@@ -340,8 +340,9 @@ async fn only_a_platform_admin_changes_the_limits_of_a_tenant() {
     assert_eq!(put(json!({"limits": {"per_minute": 5}})).await, StatusCode::FORBIDDEN);
     assert_eq!(put(json!({"display_name": "Acme", "task_retention_days": 30})).await, StatusCode::OK);
     let now = desk.read("/tenants/acme").await;
-    let limited = desk.put("/tenants/acme", &json!({"limits": {"per_minute": 5}}), now["revision"].as_i64().unwrap());
-    assert_eq!(limited.await.status, StatusCode::OK);
+    let limits = json!({"limits": {"per_minute": 5}});
+    let limited = desk.put("/tenants/acme", &limits, now["revision"].as_i64().unwrap()).await;
+    assert_eq!(limited.status, StatusCode::OK);
     assert_eq!(put(json!({"display_name": "Acme"})).await, StatusCode::FORBIDDEN, "nor takes them out");
     assert_eq!(put(json!({"limits": {"per_minute": 5}, "display_name": "Acme"})).await, StatusCode::OK);
     let headers = [("authorization", token.as_str())];
