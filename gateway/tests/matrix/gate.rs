@@ -214,7 +214,7 @@ impl Meets {
             }
             Self::Spent => plan = plan.grant(GrantSpec { per_minute: Some(1), ..GrantSpec::default() }),
         }
-        let snapshot = plan.snapshot(1, now);
+        let snapshot = plan.snapshot(rig.world().revision, now);
         match self {
             Self::Revoked => snapshot.keys.values().for_each(|key| key.cancelled.cancel()),
             Self::Spent => {
@@ -230,7 +230,22 @@ impl Meets {
 
 /// What the table of errors makes of it: with our own domain, and without an id where nothing was read.
 fn wanted(case: &Case, caller: Tongue, op: Op) -> Told {
-    let mut told = (caller.refused)(op, &(case.no)(op));
+    // At the gate nothing has begun yet: no stream of 0.3 either, so the form is that of one answer.
+    let form = match op {
+        Op::SendStreamingMessage => Op::SendMessage,
+        Op::SubscribeToTask => Op::GetTask,
+        Op::SendMessage
+        | Op::GetTask
+        | Op::ListTasks
+        | Op::CancelTask
+        | Op::CreatePushConfig
+        | Op::GetPushConfig
+        | Op::ListPushConfigs
+        | Op::DeletePushConfig
+        | Op::GetExtendedCard => op,
+    };
+    let form = if caller.dialect.version() == a2a::Version::V03 { form } else { op };
+    let mut told = (caller.refused)(form, &(case.no)(op));
     let ids = [r#""id":7"#, r#""id":"seven""#, r#""id":"r-1""#];
     for part in told.parts.iter_mut().chain(&mut told.end) {
         *part = part.replace("a2a-protocol.org", case.domain);
