@@ -22,6 +22,7 @@ use crate::audit::{self, Audit, Shipper, Sink};
 use crate::clock::Clock;
 use crate::config::{OnFull, Settings};
 use crate::discovery::Discovery;
+use crate::listener::tls::{Tls, TlsError};
 use crate::listener::{Acceptor, dispatch, refusal};
 use crate::live::Live;
 use crate::oauth;
@@ -78,6 +79,8 @@ pub struct App {
     pub live: Arc<Live>,
     /// What lets the first administrator's account be made.
     pub setup: Option<TokenHash>,
+    /// TLS of the public listener.
+    pub tls: Option<Arc<Tls>>,
 }
 
 /// Why the gateway did not start.
@@ -106,6 +109,9 @@ pub enum StartError {
     /// The schema is older than this program.
     #[error("the database lacks {0} migration(s); run `chancery migrate`, or start with --migrate")]
     PendingMigrations(usize),
+    /// TLS of the public listener.
+    #[error("TLS can't be served on the public listener (public.tls_…)")]
+    PublicTls(#[source] TlsError),
     /// The master key can't be used.
     #[error("the master key can't be used")]
     Seal(#[source] SealError),
@@ -142,6 +148,7 @@ impl App {
         let tasks = Tasks::new();
         let admin_token = access::token(settings.admin.token_file.as_deref()).map_err(StartError::AdminToken)?;
         let seal = Arc::new(Seal::new(&settings.secrets).map_err(StartError::Seal)?);
+        let tls = settings.public.tls.clone().map(Tls::new).transpose().map_err(StartError::PublicTls)?.map(Arc::new);
         let store = open_store(&settings).await?;
         let compiler = Arc::new(Compiler::new(&settings, Arc::clone(&seal)));
         let registry = Arc::new(Registry::default());
@@ -191,6 +198,7 @@ impl App {
             discovery,
             admin_token,
             setup,
+            tls,
         });
         Ok(Bound { app, shipper, setup: setup_secret, public, admin })
     }
@@ -254,6 +262,9 @@ impl Bound {
         app.tasks.spawn("issuer keys", issuer_keys(&app).run(app.tasks.stopping()));
         pipeline::owner::expiry::start(&app.store, &app.registry, &app.clock, &app.tasks);
         pipeline::limit::start(&app.calls.limits, &app.store, &app.registry, &app.clock, &app.tasks);
+        if let Some(tls) = &app.tls {
+            app.tasks.spawn("certificate of the listener", Arc::clone(tls).watch(app.tasks.stopping()));
+        }
         spawn_public(&app, public);
         spawn_admin(&app, admin);
         shutdown.await;
@@ -264,7 +275,10 @@ impl Bound {
 fn spawn_public(app: &Arc<App>, socket: TcpListener) {
     let shared = Arc::clone(app);
     let answer = move |caller, request| dispatch::public(Arc::clone(&shared), caller, request);
-    app.tasks.spawn("public listener", acceptor(app, "public").run(socket, refusal::public(app), answer));
+    app.tasks.spawn(
+        "public listener",
+        Acceptor { tls: app.tls.clone(), ..acceptor(app, "public") }.run(socket, refusal::public(app), answer),
+    );
 }
 
 fn spawn_admin(app: &Arc<App>, socket: TcpListener) {
@@ -286,6 +300,7 @@ fn acceptor(app: &App, name: &'static str) -> Acceptor {
         limits: app.settings.limits.connection.clone(),
         tasks: app.tasks.clone(),
         metrics: Arc::clone(&app.metrics),
+        tls: None,
     }
 }
 

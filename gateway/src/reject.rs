@@ -271,9 +271,10 @@ fn authenticate_fault(error: AuthenticateError) -> Fault {
         AuthenticateError::Throttled { .. } => {
             Fault::new(FaultKind::RateLimited, "too many requests with credentials that are not valid here")
         }
-        AuthenticateError::TwoCredentials => {
-            Fault::new(FaultKind::AmbiguousRequest, "send one credential: Authorization or X-API-Key, not both")
-        }
+        AuthenticateError::TwoCredentials => Fault::new(
+            FaultKind::AmbiguousRequest,
+            "send one credential: Authorization, X-API-Key or a client certificate, not two of them",
+        ),
     }
 }
 

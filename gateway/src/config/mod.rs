@@ -82,6 +82,32 @@ pub struct Public {
     pub default_card: Option<DefaultCard>,
     /// Whether gRPC is served.
     pub grpc: Grpc,
+    /// TLS of the listener.
+    pub tls: Option<TlsFiles>,
+}
+
+/// Where the listener's certificate is, and which client certificates are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Certificate and chain.
+    pub certificate: PathBuf,
+    /// Private key.
+    pub key: PathBuf,
+    /// Authorities of client certificates.
+    pub client_cas: Vec<PathBuf>,
+    /// Whether callers are asked for one.
+    pub client_auth: ClientAuth,
+}
+
+/// Whether callers are asked for a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientAuth {
+    /// They are not.
+    None,
+    /// They are, and may have none.
+    Optional,
+    /// Without one there is no connection.
+    Required,
 }
 
 /// Whether gRPC is served, and listed in cards.

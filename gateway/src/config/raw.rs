@@ -56,6 +56,14 @@ pub struct Public {
     pub cors_origins: Option<Vec<String>>,
     /// `tenant/card` that `/.well-known/agent-card.json` serves; empty for none.
     pub default_card: Option<String>,
+    /// A file with the certificate of the listener and its chain (PEM); empty for a listener without TLS.
+    pub tls_certificate_file: Option<String>,
+    /// A file with the certificate's private key (PEM). Nobody but the gateway's user may read it.
+    pub tls_key_file: Option<String>,
+    /// Files with the authorities whose client certificates are believed (PEM).
+    pub tls_client_ca_files: Option<Vec<String>>,
+    /// Whether callers are asked for a certificate: `none`, `optional` or `required`.
+    pub tls_client_auth: Option<String>,
     /// Serves gRPC and lists it in cards. Needs a way to the gateway that passes HTTP/2 on to the end.
     pub grpc: Option<bool>,
 }

@@ -9,9 +9,9 @@ use http::{HeaderName, HeaderValue};
 use super::gather::Gather;
 use super::raw::{self, Raw};
 use super::{
-    Admin, Audit, BodyLimits, ConnectionLimits, CorsOrigins, DefaultCard, Egress, Fsync, Grpc, Headers, HttpUrls,
-    Limits, LogFormat, MasterKey, MasterKeys, OnFull, OpenRecord, Public, PublicUrl, Settings, Store, Telemetry,
-    UpstreamLimits,
+    Admin, Audit, BodyLimits, ClientAuth, ConnectionLimits, CorsOrigins, DefaultCard, Egress, Fsync, Grpc, Headers,
+    HttpUrls, Limits, LogFormat, MasterKey, MasterKeys, OnFull, OpenRecord, Public, PublicUrl, Settings, Store,
+    Telemetry, TlsFiles, UpstreamLimits,
 };
 use crate::registry::meter::Rates;
 
@@ -49,6 +49,49 @@ fn public(raw: &raw::Public, gather: &mut Gather) -> Public {
         cors: cors(raw, gather),
         default_card: default_card(raw, gather),
         grpc,
+        tls: tls(raw, gather),
+    }
+}
+
+fn tls(raw: &raw::Public, gather: &mut Gather) -> Option<TlsFiles> {
+    let client_auth = match Gather::text(raw.tls_client_auth.as_ref()).as_str() {
+        "none" | "" => ClientAuth::None,
+        "optional" => ClientAuth::Optional,
+        "required" => ClientAuth::Required,
+        text => {
+            gather.note(
+                "public.tls_client_auth",
+                format!("{text:?} is unknown; use \"none\", \"optional\" or \"required\""),
+            );
+            ClientAuth::None
+        }
+    };
+    let client_cas: Vec<PathBuf> = raw.tls_client_ca_files.iter().flatten().map(PathBuf::from).collect();
+    if client_auth != ClientAuth::None && client_cas.is_empty() {
+        gather.note("public.tls_client_ca_files", "is required: whose client certificates are believed?");
+    }
+    let files = (Gather::optional(raw.tls_certificate_file.as_ref()), Gather::optional(raw.tls_key_file.as_ref()));
+    match files {
+        (Some(certificate), Some(key)) => {
+            Some(TlsFiles { certificate: certificate.into(), key: key.into(), client_cas, client_auth })
+        }
+        (None, None) => {
+            if client_auth != ClientAuth::None {
+                gather.note(
+                    "public.tls_certificate_file",
+                    "is required: only a listener with TLS sees client certificates",
+                );
+            }
+            None
+        }
+        (Some(_), None) => {
+            gather.note("public.tls_key_file", "is required: the private key of public.tls_certificate_file");
+            None
+        }
+        (None, Some(_)) => {
+            gather.note("public.tls_certificate_file", "is required: the certificate of public.tls_key_file");
+            None
+        }
     }
 }
 

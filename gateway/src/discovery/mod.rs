@@ -242,8 +242,14 @@ fn is_granted(reader: &Identity, card: &Card, world: &Snapshot) -> bool {
     tenant.is_some_and(|tenant| authorize::judge(reader.principal(), reader.groups(), tenant, card).sees())
 }
 
+/// Who signs a card, and which ways to prove oneself it tells.
 fn signer_set(world: &TenantWorld) -> [u8; 32] {
     let mut hash = Sha256::new();
+    for issuer in world.issuers.iter().filter(|issuer| issuer.jwks_uri.is_none()) {
+        hash.update(issuer.iss.as_bytes());
+        hash.update([0]);
+    }
+    hash.update([u8::from(world.certificates.is_empty())]);
     for signer in world.signers.iter().filter(|signer| !signer.signing.is_empty()) {
         hash.update(signer.public.kid().as_bytes());
         hash.update([0]);

@@ -8,6 +8,8 @@ use a2a::sign::{self, SignError, View, views};
 use json::{Json, Object};
 
 use crate::config::PublicUrl;
+use crate::oauth;
+use crate::pipeline::authenticate::gateway_token::SCOPE;
 use crate::registry::{CardMembers, TenantWorld};
 
 /// Why a card can't be published.
@@ -36,11 +38,10 @@ pub fn key_set_url(public_url: &str, tenant: &str) -> String {
     format!("{public_url}/.well-known/a2a-jwks/{tenant}")
 }
 
-/// What every card promises: the bindings that are served, and how to authenticate. Push notifications are not
+/// What every card promises: the bindings that are served, and how to authenticate (`security`). Push notifications are not
 /// relayed yet, so no card offers them.
 #[must_use]
-pub fn gateway(card_url: &str, grpc: Option<GrpcAddress>) -> Gateway {
-    let scope = || "a2a.invoke".to_owned();
+pub fn gateway(card_url: &str, grpc: Option<GrpcAddress>, security: Vec<Scheme>) -> Gateway {
     Gateway {
         url: card_url.to_owned(),
         interfaces: vec![
@@ -50,12 +51,35 @@ pub fn gateway(card_url: &str, grpc: Option<GrpcAddress>) -> Gateway {
             (Binding::HttpJson, Version::V03),
         ],
         grpc,
-        security: vec![
-            Scheme { name: "bearer".into(), scope: scope(), kind: SchemeKind::Bearer { format: None } },
-            Scheme { name: "apiKey".into(), scope: scope(), kind: SchemeKind::ApiKey { header: "X-API-Key".into() } },
-        ],
+        security,
         relays: Relays { streaming: true, push_notifications: false, extended_card: true },
     }
+}
+
+/// The ways to prove oneself that the tenant really takes, each an alternative to the others.
+#[must_use]
+pub fn security(public_url: &str, world: Option<&TenantWorld>) -> Vec<Scheme> {
+    let scheme = |name: &str, kind| Scheme { name: name.to_owned(), scope: SCOPE.to_owned(), kind };
+    let mut schemes = vec![
+        scheme("bearer", SchemeKind::Bearer { format: None }),
+        scheme("apiKey", SchemeKind::ApiKey { header: "X-API-Key".into() }),
+        scheme("oauth2", SchemeKind::ClientCredentials { token_url: format!("{public_url}{}", oauth::PATH) }),
+    ];
+    let issuers = world.iter().flat_map(|world| &world.issuers);
+    let mut urls: Vec<String> = issuers
+        .filter(|issuer| issuer.jwks_uri.is_none())
+        .map(|issuer| format!("{}/.well-known/openid-configuration", issuer.iss.trim_end_matches('/')))
+        .collect();
+    urls.sort_unstable();
+    urls.dedup();
+    for (at, url) in urls.into_iter().enumerate() {
+        let name = if at == 0 { "openId".to_owned() } else { format!("openId{}", at + 1) };
+        schemes.push(scheme(&name, SchemeKind::OpenIdConnect { url }));
+    }
+    if world.is_some_and(|world| !world.certificates.is_empty()) {
+        schemes.push(scheme("mutualTls", SchemeKind::MutualTls));
+    }
+    schemes
 }
 
 /// `document` as the gateway publishes it, with these members, signed with every active key of the tenant. `which` is the
@@ -71,7 +95,8 @@ pub fn signed(
 ) -> Result<Object, PublishError> {
     let url = card_url(public_url.as_str(), &world.name, card);
     let grpc = public_url.grpc_authority().map(|authority| GrpcAddress { authority, tenant: card.to_owned() });
-    let published = rewrite::publish(document, &gateway(&url, grpc)).map_err(PublishError::Document)?;
+    let security = security(public_url.as_str(), Some(world));
+    let published = rewrite::publish(document, &gateway(&url, grpc, security)).map_err(PublishError::Document)?;
     let published = match members {
         CardMembers::Union => published,
         CardMembers::V10 => views::project(&published, View::V1),

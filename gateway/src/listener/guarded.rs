@@ -1,6 +1,6 @@
 //! The socket of a connection, with [`Framing`] between it and hyper.
 //!
-//! Wraps a TCP stream, gives the same stream up to the first byte that may not be read. Behind a violation in a head
+//! Wraps the bytes of a connection, gives the same stream up to the first byte that may not be read. Behind a violation in a head
 //! stands our own answer: hyper asks for more of a head only when it has written all earlier answers, so it is written
 //! here, straight to the socket, and the connection ends. Behind one in a body stands an error of the body: whoever
 //! reads it refuses the request in the caller's own words. Either way nothing after the violation is ever a request,
@@ -20,7 +20,6 @@ use std::time::Duration;
 use bytes::Buf as _;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -28,10 +27,11 @@ use super::framing::{Framing, Part, Stop};
 use super::half_closed::{HalfClosed, INTERIM, Line};
 use super::progress::{Phase, Progress};
 use super::refusal::{Refusal, Refuse};
+use super::socket::Socket;
 
 /// The wrapped stream.
 pub(super) struct Guarded {
-    stream: TcpStream,
+    stream: Socket,
     framing: Framing,
     refuse: Refuse,
     progress: Arc<Progress>,
@@ -64,12 +64,7 @@ enum State {
 impl Guarded {
     /// `refuse` counts a violation of a head and gives the answer to it.
     /// `half_closed` is cancelled when the caller has sent its last byte.
-    pub(super) fn new(
-        stream: TcpStream,
-        refuse: Refuse,
-        progress: Arc<Progress>,
-        half_closed: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(stream: Socket, refuse: Refuse, progress: Arc<Progress>, half_closed: CancellationToken) -> Self {
         let written = Written { request: 0, waits: false };
         Self { stream, framing: Framing::new(), refuse, progress, half_closed, written, state: State::Open }
     }
@@ -125,6 +120,8 @@ impl Guarded {
             (Phase::Answering, _) if self.framing.is_http10() => return Poll::Ready(Ok(())),
             (Phase::Idle | Phase::Answering, _) => {}
         }
+        // Past TLS nothing can be written to find out; a caller that ends its side of TLS counts as gone.
+        let Some(stream) = self.stream.plain() else { return Poll::Ready(Ok(())) };
         let answer_has_begun = self.written.waits || self.written.request == self.progress.requests();
         let line = if answer_has_begun { Line::Taken } else { Line::Free };
         if !matches!(self.state, State::HalfClosed(_)) {
@@ -132,7 +129,7 @@ impl Guarded {
             self.state = State::HalfClosed(HalfClosed::new());
         }
         let State::HalfClosed(watch) = &mut self.state else { return Poll::Pending };
-        watch.poll(&self.stream, line, cx).map(Err)
+        watch.poll(stream, line, cx).map(Err)
     }
 
     /// The connection broke. A request that came over it is seen by somebody before it goes down with it.
@@ -239,14 +236,14 @@ impl Farewell {
         Self { answer, step: Step::Write, deadline: Box::pin(tokio::time::sleep(PATIENCE)), left: MOST }
     }
 
-    fn poll(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll(&mut self, stream: &mut Socket, cx: &mut Context<'_>) -> Poll<()> {
         match self.go_on(stream, cx) {
             Poll::Ready(_ended) => Poll::Ready(()),
             Poll::Pending => self.deadline.as_mut().poll(cx),
         }
     }
 
-    fn go_on(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn go_on(&mut self, stream: &mut Socket, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.step == Step::Write {
             if self.answer.is_empty() {
                 self.step = Step::Shut;

@@ -14,7 +14,9 @@ mod half_closed;
 pub mod health;
 mod progress;
 pub mod refusal;
+mod socket;
 mod stall;
+pub mod tls;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -37,7 +39,10 @@ use tokio_util::sync::CancellationToken;
 use self::guarded::Guarded;
 use self::progress::Progress;
 use self::refusal::{Refusal, Refuse};
+use self::socket::Socket;
+use self::tls::Tls;
 use crate::config::ConnectionLimits;
+use crate::registry::certificate::ClientCertificate;
 use crate::tasks::{StreamTasks, Tasks};
 use crate::telemetry::Metrics;
 
@@ -63,6 +68,8 @@ pub struct Acceptor {
     pub tasks: Tasks,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// TLS, where it is served here.
+    pub tls: Option<Arc<Tls>>,
 }
 
 impl Acceptor {
@@ -113,12 +120,16 @@ impl Acceptor {
         let _open = Open::new(self.metrics.connections.with_label_values(&[self.name]), place);
         // Events are small and must leave at once.
         let _ = stream.set_nodelay(true);
+        let Some((stream, certificate)) = self.shaken(stream).await else { return };
         let spoken = Arc::new(AtomicBool::new(false));
         let (heard, progress) = (Arc::clone(&spoken), Arc::new(Progress::default()));
         let caller = Caller { peer, source: peer, half_closed: CancellationToken::new() };
         let guarded = Guarded::new(stream, Arc::clone(&refuse), Arc::clone(&progress), caller.half_closed.clone());
-        let service = service_fn(move |request| {
+        let service = service_fn(move |mut request: Request<Incoming>| {
             heard.store(true, Ordering::Relaxed);
+            if let Some(certificate) = &certificate {
+                request.extensions_mut().insert(Arc::clone(certificate));
+            }
             let turn = progress.asked();
             let response = answer(caller.clone(), request);
             async move {
@@ -155,6 +166,24 @@ impl Acceptor {
                     connection.as_mut().graceful_shutdown();
                 }
             }
+        }
+    }
+
+    /// The connection after its handshake, where there is one, and the certificate that the caller has proven to hold.
+    async fn shaken(&self, stream: TcpStream) -> Option<(Socket, Option<Arc<ClientCertificate>>)> {
+        let Some(tls) = &self.tls else { return Some((Socket::Plain(stream), None)) };
+        let stopping = self.tasks.stopping();
+        let shaken = tokio::select! {
+            () = stopping.cancelled() => return None,
+            shaken = tokio::time::timeout(self.limits.head_timeout, tls.accept(stream)) => shaken,
+        };
+        match shaken {
+            Ok(Ok(shaken)) => Some(shaken),
+            Ok(Err(error)) => {
+                tracing::debug!(listener = self.name, kind = ?error.kind(), "a TLS handshake failed");
+                None
+            }
+            Err(_late) => None,
         }
     }
 

@@ -5,10 +5,12 @@
 //! by anybody (threat-model T-HDR-1…5). Never touches credentials beyond keeping them for `authenticate`.
 
 use crate::clock::Micros;
+use crate::registry::certificate::ClientCertificate;
 use a2a::dialect::RequestFacts;
 use http::Version;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -37,7 +39,7 @@ pub struct Head {
     pub path: String,
     /// The raw query, if there is one.
     pub query: Option<String>,
-    /// `Authorization` and `X-API-Key`, for `authenticate` alone.
+    /// `Authorization`, `X-API-Key` and the client certificate, for `authenticate` alone.
     pub credentials: Credentials,
     /// `A2A-Version`, as it was sent.
     pub version: Option<HeaderValue>,
@@ -73,6 +75,8 @@ pub struct Credentials {
     pub authorization: Option<HeaderValue>,
     /// `X-API-Key`
     pub api_key: Option<HeaderValue>,
+    /// The connection's client certificate.
+    pub certificate: Option<Arc<ClientCertificate>>,
 }
 
 impl std::fmt::Debug for Credentials {
@@ -110,7 +114,11 @@ impl Head {
             http_version: parts.version,
             path: parts.uri.path().to_owned(),
             query: parts.uri.query().map(str::to_owned),
-            credentials: Credentials { authorization: one(&header::AUTHORIZATION), api_key: one(&API_KEY) },
+            credentials: Credentials {
+                authorization: one(&header::AUTHORIZATION),
+                api_key: one(&API_KEY),
+                certificate: parts.extensions.get::<Arc<ClientCertificate>>().cloned(),
+            },
             version: one(&A2A_VERSION),
             extensions: extensions(headers),
             content_type: one(&header::CONTENT_TYPE),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::sign::{PublicKey, SigningKey};
+use rustls::server::danger::ClientCertVerifier;
 use store::{
     CardFacts, CardState, GrantRow, IssuerRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState,
     SigningKeyRow, SigningKeyState, Table, TenantId, TenantRows, TenantState,
@@ -16,16 +17,18 @@ use store::{
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
+use super::certificate::CertificateIssuer;
 pub use super::document::Problem;
 use super::grants::{Effect, Grant, GrantSet, Grantee, Mode};
-use super::issuer::{Issuer, IssuerDocument, IssuerState, Subjects};
+use super::issuer::{Issuer, IssuerDocument, IssuerKind, IssuerState, Subjects};
 use super::last_use::LastUse;
 use super::meter::{Meter, Metered};
 use super::settings::{PrincipalSettings, TenantSettings};
 use super::token::{TokenIssuer, TokenKey};
 use super::{Card, CardSigner, Credential, NamedPolicy, Principal, Snapshot, Standing, TenantWorld};
 use crate::audit::record::clean;
-use crate::config::Settings;
+use crate::config::{ClientAuth, Settings};
+use crate::discovery::publish;
 use crate::seal::{Place, Seal};
 
 mod card;
@@ -77,6 +80,7 @@ pub struct Compiled {
 pub struct Compiler {
     seal: Arc<Seal>,
     public_urls: Vec<String>,
+    client_auth: ClientAuth,
     card_guard: Option<guard::card::CardGuard>,
 }
 
@@ -88,7 +92,8 @@ impl Compiler {
         // None would be a mistake in our own tables; then every card is flagged.
         let card_guard = guard::card::CardGuard::new(key.as_slice()).ok();
         let public_urls = settings.public.urls.iter().map(|url| url.as_str().to_owned()).collect();
-        Self { seal, public_urls, card_guard }
+        let client_auth = settings.public.tls.as_ref().map_or(ClientAuth::None, |tls| tls.client_auth);
+        Self { seal, public_urls, client_auth, card_guard }
     }
 
     /// What in a card document is written to the model that reads it, or to deceive: nothing of it is published unless
@@ -128,7 +133,7 @@ impl Compiler {
         let (mut granted, groups) = tenant.grants();
         let principals = tenant.principals(&mut granted, &groups);
         let keys = tenant.keys(&principals, before);
-        let issuers = tenant.issuers(&principals);
+        let (issuers, certificates) = tenant.issuers(&principals);
         let signers = tenant.signers();
         let tokens = tenant.token_issuer();
         let Tenant { cancelled, bad, .. } = tenant;
@@ -143,6 +148,7 @@ impl Compiler {
             signers,
             credentials: keys.iter().map(|key| (key.key_id.clone(), Arc::clone(key))).collect(),
             issuers,
+            certificates,
             tokens,
             policies,
             bad_rows: bad,
@@ -160,7 +166,11 @@ impl Compiler {
         };
         match super::settings::read_card(document) {
             Ok(card) => {
-                let gateway = crate::discovery::publish::gateway("https://gateway.invalid/a2a/t/c", None);
+                let gateway = publish::gateway(
+                    "https://gateway.invalid/a2a/t/c",
+                    None,
+                    publish::security("https://gateway.invalid", None),
+                );
                 let faults = a2a::rewrite::publish(&card, &gateway).err().unwrap_or_default();
                 problems.extend(
                     faults
@@ -439,45 +449,69 @@ impl Tenant<'_> {
         }))
     }
 
-    fn issuers(&mut self, principals: &HashMap<String, Arc<Principal>>) -> Vec<Arc<Issuer>> {
-        let mut issuers = Vec::with_capacity(self.rows.issuers.len());
+    fn issuers(
+        &mut self,
+        principals: &HashMap<String, Arc<Principal>>,
+    ) -> (Vec<Arc<Issuer>>, Vec<Arc<CertificateIssuer>>) {
+        let (mut issuers, mut certificates) = (Vec::new(), Vec::new());
         for row in &self.rows.issuers {
-            match self.issuer(row, principals) {
-                Ok(issuer) => issuers.extend(issuer),
-                Err(problems) => self.note("issuer", &row.name, problems),
+            let document = match IssuerDocument::read(&row.document) {
+                Ok(document) if document.state == Some(IssuerState::Disabled) => continue,
+                Ok(document) => document,
+                Err(problems) => {
+                    self.note("issuer", &row.name, problems);
+                    continue;
+                }
+            };
+            let subjects = Subjects::new(&document, principals);
+            match document.kind.unwrap_or_default() {
+                // Nobody sees a certificate that the listener does not ask for, and no card may promise it.
+                IssuerKind::Certificate if self.compiler.client_auth == ClientAuth::None => {}
+                IssuerKind::Oidc => issuers.push(Arc::new(self.issuer(row, document, subjects))),
+                IssuerKind::Certificate => match document.authorities() {
+                    Ok(authorities) => certificates.push(Arc::new(self.certificates(row, authorities, subjects))),
+                    Err(problem) => self.note("issuer", &row.name, vec![Problem::new("/authorities", problem)]),
+                },
             }
         }
-        issuers
+        (issuers, certificates)
     }
 
-    /// `None` for one that is disabled. Keys that were fetched stay, unless they are now to be found elsewhere.
-    fn issuer(
-        &self,
-        row: &IssuerRow,
-        principals: &HashMap<String, Arc<Principal>>,
-    ) -> Result<Option<Arc<Issuer>>, Vec<Problem>> {
-        let document = IssuerDocument::read(&row.document)?;
-        if document.state == Some(IssuerState::Disabled) {
-            return Ok(None);
-        }
-        let subjects = Subjects::new(&document, principals);
-        let IssuerDocument { issuer, audiences, jwks_uri, subject_claim, groups_claim, .. } = document;
-        let iss = issuer.unwrap_or_default();
+    /// Keys that were fetched stay, unless they are now to be found elsewhere.
+    fn issuer(&self, row: &IssuerRow, document: IssuerDocument, subjects: Subjects) -> Issuer {
+        let iss = document.issuer.unwrap_or_default();
         let old = self.old.and_then(|old| old.issuers.iter().find(|old| old.id == row.id));
         let same = old.filter(|old| old.revision == row.revision);
-        let same_keys = old.filter(|old| old.iss == iss && old.jwks_uri == jwks_uri);
-        Ok(Some(Arc::new(Issuer {
+        let same_keys = old.filter(|old| old.iss == iss && old.jwks_uri == document.jwks_uri);
+        Issuer {
             id: row.id.clone(),
             revision: row.revision,
-            audiences: audiences.unwrap_or_default(),
-            subject_claim: subject_claim.unwrap_or_else(|| "sub".to_owned()),
-            groups_claim: groups_claim.unwrap_or_else(|| "groups".to_owned()),
+            audiences: document.audiences.unwrap_or_default(),
+            subject_claim: document.subject_claim.unwrap_or_else(|| "sub".to_owned()),
+            groups_claim: document.groups_claim.unwrap_or_else(|| "groups".to_owned()),
             subjects,
             keys: same_keys.map_or_else(Arc::default, |old| Arc::clone(&old.keys)),
             cancelled: same.map_or_else(|| self.cancelled.child_token(), |old| old.cancelled.clone()),
             iss,
-            jwks_uri,
-        })))
+            jwks_uri: document.jwks_uri,
+        }
+    }
+
+    fn certificates(
+        &self,
+        row: &IssuerRow,
+        authorities: Option<Arc<dyn ClientCertVerifier>>,
+        subjects: Subjects,
+    ) -> CertificateIssuer {
+        let old = self.old.and_then(|old| old.certificates.iter().find(|old| old.id == row.id));
+        let same = old.filter(|old| old.revision == row.revision);
+        CertificateIssuer {
+            id: row.id.clone(),
+            revision: row.revision,
+            authorities,
+            subjects,
+            cancelled: same.map_or_else(|| self.cancelled.child_token(), |old| old.cancelled.clone()),
+        }
     }
 
     /// Living keys of one purpose, active ones first, the newest of them before the others.
@@ -523,7 +557,7 @@ impl Tenant<'_> {
     fn signer(&self, row: &SigningKeyRow) -> Result<CardSigner, Problem> {
         let (public, seed) = self.halves(row)?;
         let half = |url: &String, seed: &[u8; 32]| {
-            let key_set = crate::discovery::publish::key_set_url(url, self.name());
+            let key_set = publish::key_set_url(url, self.name());
             SigningKey::from_seed(seed, Some(row.kid.clone()), Some(key_set))
         };
         let urls = &self.compiler.public_urls;

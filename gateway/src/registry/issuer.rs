@@ -9,6 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use arc_swap::ArcSwapOption;
+use rustls::server::danger::ClientCertVerifier;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -16,11 +19,19 @@ use super::Principal;
 use super::document::{self, Problem};
 use super::key_set::VerifyingKey;
 use crate::clock::Micros;
+use crate::config::ClientAuth;
+use crate::listener::tls::authorities;
 
 /// What an administrator writes of an issuer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IssuerDocument {
+    /// What it makes: `oidc` (tokens) or `certificate` (client certificates).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<IssuerKind>,
+    /// Of client certificates: the tenant's own authorities (PEM); without, those of the listener are believed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<String>,
     /// `iss` of its tokens, an https:// URL: exactly as they have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
@@ -36,7 +47,7 @@ pub struct IssuerDocument {
     /// The claim with the caller's groups: `groups` unless said otherwise; a JSON pointer if it begins with `/`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups_claim: Option<String>,
-    /// Which principal (by name) a subject is.
+    /// Which principal (by name) a subject is; a certificate's subject is its SPIFFE id or its name (`CN=bot,O=Acme`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principals: Option<BTreeMap<String, String>>,
     /// What becomes of a subject that `principals` does not list.
@@ -45,6 +56,17 @@ pub struct IssuerDocument {
     /// Whether it vouches at present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<IssuerState>,
+}
+
+/// What an issuer makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IssuerKind {
+    /// Tokens of OpenID Connect.
+    #[default]
+    Oidc,
+    /// Client certificates.
+    Certificate,
 }
 
 /// What becomes of a subject that is not listed.
@@ -133,8 +155,59 @@ impl IssuerDocument {
     }
 
     fn problems(&self) -> Vec<Problem> {
+        match self.kind.unwrap_or_default() {
+            IssuerKind::Oidc => self.problems_of_oidc(),
+            IssuerKind::Certificate => self.problems_of_certificates(),
+        }
+    }
+
+    fn problems_of_certificates(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for (path, is_said) in [
+            ("/issuer", self.issuer.is_some()),
+            ("/audiences", self.audiences.is_some()),
+            ("/jwks_uri", self.jwks_uri.is_some()),
+            ("/subject_claim", self.subject_claim.is_some()),
+            ("/groups_claim", self.groups_claim.is_some()),
+            ("/unlisted", self.unlisted.is_some()),
+        ] {
+            if is_said {
+                problems.push(Problem::new(path, "says nothing of client certificates; take it out"));
+            }
+        }
+        if self.principals.as_ref().is_none_or(BTreeMap::is_empty) {
+            problems.push(Problem::new(
+                "/principals",
+                "must give a principal for each SPIFFE id (\"spiffe://…\") or subject (\"CN=bot,O=Acme\")",
+            ));
+        }
+        if let Err(problem) = self.authorities() {
+            problems.push(Problem::new("/authorities", problem));
+        }
+        problems
+    }
+
+    /// What proves a chain to the tenant's own authorities; `None` where it names none.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn authorities(&self) -> Result<Option<Arc<dyn ClientCertVerifier>>, String> {
+        let Some(text) = &self.authorities else { return Ok(None) };
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+        let found = found.map_err(|error| format!("is no PEM: {error}"))?;
+        if found.is_empty() {
+            return Err("holds no certificate (PEM)".to_owned());
+        }
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        authorities(found, ClientAuth::Required, &provider).map(Some).map_err(|error| error.to_string())
+    }
+
+    fn problems_of_oidc(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut note = |path: &str, problem: &str| problems.push(Problem::new(path, problem));
+        if self.authorities.is_some() {
+            note("/authorities", "is for kind \"certificate\"; tokens are proven by the issuer's key set");
+        }
         match self.issuer.as_deref().map(is_url) {
             Some(true) => {}
             Some(false) => note("/issuer", "must be an https:// URL without query, fragment, user or password"),

@@ -5,6 +5,7 @@
 //! change list names. Every compiled credential, grant and card carries a cancellation token: when it disappears or
 //! loses its power, its token is cancelled and its open streams end.
 
+pub mod certificate;
 pub mod compile;
 pub mod document;
 pub mod grants;
@@ -49,6 +50,8 @@ pub struct Snapshot {
     pub keys: HashMap<[u8; 32], Arc<Credential>>,
     /// Which tenants a token's `iss` may be about: for calls that name no tenant themselves (gRPC).
     pub issuers: HashMap<String, Vec<String>>,
+    /// Tenants that take client certificates, for the same.
+    pub certificate_tenants: Vec<String>,
     /// Tenants that are closed because their own row can't be read, by name.
     pub closed: BTreeMap<String, compile::BadRow>,
 }
@@ -57,6 +60,8 @@ impl Snapshot {
     /// Notes anew whose issuers the tenants' are.
     pub(crate) fn index_issuers(&mut self) {
         self.issuers.clear();
+        let taking = self.tenants.values().filter(|world| !world.certificates.is_empty());
+        self.certificate_tenants = taking.map(|world| world.name.clone()).collect();
         for world in self.tenants.values() {
             let others = world.issuers.iter().map(|issuer| &issuer.iss);
             let mut names: Vec<&String> = std::iter::once(&world.tokens.iss).chain(others).collect();
@@ -100,6 +105,8 @@ pub struct TenantWorld {
     pub credentials: HashMap<String, Arc<Credential>>,
     /// Who else vouches for the tenant's principals; disabled ones are not here.
     pub issuers: Vec<Arc<issuer::Issuer>>,
+    /// Whose client certificates are the tenant's callers.
+    pub certificates: Vec<Arc<certificate::CertificateIssuer>>,
     /// What signs and proves the gateway's own tokens for this tenant.
     pub tokens: token::TokenIssuer,
     /// Policies by name, compiled; those with mistakes are not here.

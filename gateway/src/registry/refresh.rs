@@ -12,6 +12,7 @@ use store::{Listener, Store, TenantId};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::certificate::CertificateIssuer;
 use super::compile::{BadRow, Compiler};
 use super::grants::GrantSet;
 use super::issuer::Issuer;
@@ -158,6 +159,12 @@ fn cancel_lost(before: Option<&Arc<TenantWorld>>, after: Option<&Arc<TenantWorld
     for issuer in &before.issuers {
         let is_kept = |next: &Arc<Issuer>| next.id == issuer.id && next.revision == issuer.revision;
         if !after.issuers.iter().any(is_kept) {
+            issuer.cancelled.cancel();
+        }
+    }
+    for issuer in &before.certificates {
+        let is_kept = |next: &Arc<CertificateIssuer>| next.id == issuer.id && next.revision == issuer.revision;
+        if !after.certificates.iter().any(is_kept) {
             issuer.cancelled.cancel();
         }
     }

@@ -2,6 +2,7 @@
 
 mod cards;
 mod description;
+mod identity;
 mod keys;
 mod records;
 mod tenants;

@@ -2,7 +2,7 @@
 //!
 //! The issuer is a real HTTP server in the test; its clock is the test's. `issuers/vectors.json` holds the tokens.
 
-mod idp;
+pub(crate) mod idp;
 
 use chancery::clock::Clock;
 use chancery::pipeline::authenticate::{Identity, Scheme, identify};

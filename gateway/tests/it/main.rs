@@ -47,4 +47,5 @@ mod start;
 mod stream;
 mod task;
 mod tidy;
+mod tls;
 mod wire;

@@ -113,6 +113,43 @@ async fn a_bad_credential_is_refused_alike_whether_or_not_the_card_exists() {
     }
 }
 
+/// Field case F35: a key is the whole key, in any spelling of its scheme, and nothing else is.
+#[tokio::test]
+async fn a_key_is_whole_or_it_is_nobodys() {
+    let (_agent, rig) = echo().await;
+    let of = |name: &str, value: &str| {
+        Ask::post("/a2a/acme/echo")
+            .v10()
+            .header(name, value)
+            .json(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}}"#, says("hi")))
+    };
+    for (name, value) in [
+        ("Authorization", format!("bearer {P1}")),
+        ("Authorization", format!("BEARER {P1}")),
+        ("Authorization", format!("ApiKey {P1}")),
+        ("X-API-Key", P1.to_owned()),
+    ] {
+        assert_eq!(rig.call(of(name, &value)).await.status, 200, "{name}: {value}");
+    }
+    // The first four thousand bytes of a credential decide nothing (T-AUTH-4).
+    let long = format!("{P1}{}", "a".repeat(4_096));
+    for value in [
+        format!("Bearer {}", &P1[..P1.len() - 1]),
+        format!("Bearer {P1}x"),
+        format!("Bearer {long}"),
+        format!("Bearer {long}b"),
+        format!("Bearer {P1}.x.y"),
+        format!("Bearer {P1} {P1}"),
+        format!("Bearer Bearer {P1}"),
+        format!("Token {P1}"),
+        format!("Bearer,{P1}"),
+    ] {
+        assert_eq!(rig.call(of("Authorization", &value)).await.status, 401, "{value}");
+    }
+    let two = of("Authorization", &format!("Bearer {P1}")).header("Authorization", "Bearer other");
+    assert_eq!(rig.call(two).await.status, 400);
+}
+
 #[tokio::test]
 async fn two_credentials_are_400_in_every_operation() {
     let (agent, rig) = echo().await;

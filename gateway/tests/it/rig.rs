@@ -183,6 +183,7 @@ impl Plan {
                 signers: vec![Arc::new(signer(tenant))],
                 credentials: HashMap::new(),
                 issuers: Vec::new(),
+                certificates: Vec::new(),
                 tokens: TokenIssuer::new("https://gw.test", tenant),
                 policies: HashMap::new(),
                 bad_rows: Vec::new(),

@@ -153,9 +153,10 @@ pub(crate) fn union_card(card: &str) -> String {
         "supportsAuthenticatedExtendedCard":true,
         "securitySchemes":{{
             "bearer":{{"type":"http","scheme":"Bearer","httpAuthSecurityScheme":{{"scheme":"Bearer"}}}},
-            "apiKey":{{"type":"apiKey","in":"header","name":"X-API-Key","apiKeySecurityScheme":{{"location":"header","name":"X-API-Key"}}}}}},
-        "security":[{{"bearer":["a2a.invoke"]}},{{"apiKey":["a2a.invoke"]}}],
-        "securityRequirements":[{{"schemes":{{"bearer":{{"list":["a2a.invoke"]}}}}}},{{"schemes":{{"apiKey":{{"list":["a2a.invoke"]}}}}}}],
+            "apiKey":{{"type":"apiKey","in":"header","name":"X-API-Key","apiKeySecurityScheme":{{"location":"header","name":"X-API-Key"}}}},
+            "oauth2":{{"type":"oauth2","flows":{{"clientCredentials":{{"tokenUrl":"https://gw.test/oauth/token","scopes":{{"a2a.invoke":"Call this agent"}}}}}},"oauth2SecurityScheme":{{"flows":{{"clientCredentials":{{"tokenUrl":"https://gw.test/oauth/token","scopes":{{"a2a.invoke":"Call this agent"}}}}}}}}}}}},
+        "security":[{{"bearer":["a2a.invoke"]}},{{"apiKey":["a2a.invoke"]}},{{"oauth2":["a2a.invoke"]}}],
+        "securityRequirements":[{{"schemes":{{"bearer":{{"list":["a2a.invoke"]}}}}}},{{"schemes":{{"apiKey":{{"list":["a2a.invoke"]}}}}}},{{"schemes":{{"oauth2":{{"list":["a2a.invoke"]}}}}}}],
         "defaultInputModes":["text/plain"],"defaultOutputModes":["text/plain"],
         "skills":[{{"id":"s","name":"S","description":"d","tags":["t"]}}],"signatures":3}}"#
     )

@@ -10,10 +10,12 @@
 //! | API key | `api_key` | it is in `X-API-Key` or under `ApiKey`, or under `Bearer` without a dot |
 //! | token of the gateway | `gateway_token` | it has a dot, and its `iss` is the gateway's own for the tenant |
 //! | token of an issuer | `issuer_token` | it has a dot, and its `iss` is any other |
+//! | client certificate | `certificate` | the tenant takes one of its names for somebody |
 //!
 //! `jws` reads what all tokens have in common, `claims` what they must say.
 
 mod api_key;
+mod certificate;
 mod claims;
 pub(crate) mod gateway_token;
 mod identity;
@@ -43,7 +45,7 @@ pub enum AuthenticateError {
         /// When the next one is heard.
         retry_after: Duration,
     },
-    /// `Authorization` and `X-API-Key` in one request.
+    /// Two of `Authorization`, `X-API-Key` and a client certificate that proves somebody here.
     #[error("the request has two credentials")]
     TwoCredentials,
 }
@@ -54,11 +56,14 @@ pub enum AuthenticateError {
 /// # Errors
 /// [`AuthenticateError`]
 pub fn identify(head: &Head, tenant: &str, world: &Snapshot, now: Micros) -> Result<Identity, AuthenticateError> {
-    let presented = match (&head.credentials.authorization, &head.credentials.api_key) {
-        (Some(_), Some(_)) => return Err(AuthenticateError::TwoCredentials),
-        (None, None) => return Err(AuthenticateError::MissingCredential),
-        (None, Some(key)) => Presented::Key(key.as_bytes()),
-        (Some(authorization), None) => presented(authorization.as_bytes()).ok_or(AuthenticateError::BadCredential)?,
+    // A certificate that the tenant takes for nobody is transport alone: no credential.
+    let certificate = head.credentials.certificate.as_ref().and_then(|one| certificate::prove(one, tenant, world, now));
+    let presented = match (&head.credentials.authorization, &head.credentials.api_key, certificate) {
+        (None, None, Some(identity)) => return Ok(identity),
+        (None, None, None) => return Err(AuthenticateError::MissingCredential),
+        (None, Some(key), None) => Presented::Key(key.as_bytes()),
+        (Some(value), None, None) => presented(value.as_bytes()).ok_or(AuthenticateError::BadCredential)?,
+        (_, _, _) => return Err(AuthenticateError::TwoCredentials),
     };
     let identity = match presented {
         Presented::Key(key) => api_key::prove(key, world, now),
