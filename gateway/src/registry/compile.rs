@@ -9,22 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::sign::{PublicKey, SigningKey};
-use rustls::server::danger::ClientCertVerifier;
 use store::{
-    CardFacts, CardState, GrantRow, IssuerRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState,
+    CardFacts, CardState, GrantRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState,
     SigningKeyRow, SigningKeyState, Table, TenantId, TenantRows, TenantState,
 };
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
-use super::certificate::CertificateIssuer;
 pub use super::document::Problem;
 use super::grants::{Effect, Grant, GrantSet, Grantee, Mode};
-use super::issuer::{Issuer, IssuerDocument, IssuerKind, IssuerState, Subjects};
 use super::last_use::LastUse;
 use super::meter::{Meter, Metered};
 use super::settings::{PrincipalSettings, TenantSettings};
-use super::token::{TokenIssuer, TokenKey};
 use super::{Card, CardSigner, Credential, NamedPolicy, Principal, Snapshot, Standing, TenantWorld};
 use crate::audit::record::clean;
 use crate::config::{ClientAuth, Settings};
@@ -32,6 +28,7 @@ use crate::discovery::publish;
 use crate::seal::{Place, Seal};
 
 mod card;
+mod identity;
 mod grant;
 
 pub use grant::is_group;
@@ -449,97 +446,12 @@ impl Tenant<'_> {
         }))
     }
 
-    fn issuers(
-        &mut self,
-        principals: &HashMap<String, Arc<Principal>>,
-    ) -> (Vec<Arc<Issuer>>, Vec<Arc<CertificateIssuer>>) {
-        let (mut issuers, mut certificates) = (Vec::new(), Vec::new());
-        for row in &self.rows.issuers {
-            let document = match IssuerDocument::read(&row.document) {
-                Ok(document) if document.state == Some(IssuerState::Disabled) => continue,
-                Ok(document) => document,
-                Err(problems) => {
-                    self.note("issuer", &row.name, problems);
-                    continue;
-                }
-            };
-            let subjects = Subjects::new(&document, principals);
-            match document.kind.unwrap_or_default() {
-                // Nobody sees a certificate that the listener does not ask for, and no card may promise it.
-                IssuerKind::Certificate if self.compiler.client_auth == ClientAuth::None => {}
-                IssuerKind::Oidc => issuers.push(Arc::new(self.issuer(row, document, subjects))),
-                IssuerKind::Certificate => match document.authorities() {
-                    Ok(authorities) => certificates.push(Arc::new(self.certificates(row, authorities, subjects))),
-                    Err(problem) => self.note("issuer", &row.name, vec![Problem::new("/authorities", problem)]),
-                },
-            }
-        }
-        (issuers, certificates)
-    }
-
-    /// Keys that were fetched stay, unless they are now to be found elsewhere.
-    fn issuer(&self, row: &IssuerRow, document: IssuerDocument, subjects: Subjects) -> Issuer {
-        let iss = document.issuer.unwrap_or_default();
-        let old = self.old.and_then(|old| old.issuers.iter().find(|old| old.id == row.id));
-        let same = old.filter(|old| old.revision == row.revision);
-        let same_keys = old.filter(|old| old.iss == iss && old.jwks_uri == document.jwks_uri);
-        Issuer {
-            id: row.id.clone(),
-            revision: row.revision,
-            audiences: document.audiences.unwrap_or_default(),
-            subject_claim: document.subject_claim.unwrap_or_else(|| "sub".to_owned()),
-            groups_claim: document.groups_claim.unwrap_or_else(|| "groups".to_owned()),
-            subjects,
-            keys: same_keys.map_or_else(Arc::default, |old| Arc::clone(&old.keys)),
-            cancelled: same.map_or_else(|| self.cancelled.child_token(), |old| old.cancelled.clone()),
-            iss,
-            jwks_uri: document.jwks_uri,
-        }
-    }
-
-    fn certificates(
-        &self,
-        row: &IssuerRow,
-        authorities: Option<Arc<dyn ClientCertVerifier>>,
-        subjects: Subjects,
-    ) -> CertificateIssuer {
-        let old = self.old.and_then(|old| old.certificates.iter().find(|old| old.id == row.id));
-        let same = old.filter(|old| old.revision == row.revision);
-        CertificateIssuer {
-            id: row.id.clone(),
-            revision: row.revision,
-            authorities,
-            subjects,
-            cancelled: same.map_or_else(|| self.cancelled.child_token(), |old| old.cancelled.clone()),
-        }
-    }
-
     /// Living keys of one purpose, active ones first, the newest of them before the others.
     fn keys_for(&self, purpose: KeyPurpose) -> Vec<&SigningKeyRow> {
         let living = |row: &&SigningKeyRow| row.purpose == purpose && row.state != SigningKeyState::Gone;
         let mut rows: Vec<&SigningKeyRow> = self.rows.signing_keys.iter().filter(living).collect();
         rows.sort_by_key(|row| (row.state != SigningKeyState::Active, std::cmp::Reverse(row.activated)));
         rows
-    }
-
-    /// Who speaks in the gateway's own tokens for this tenant. Its keys serve nothing else (D22).
-    fn token_issuer(&mut self) -> TokenIssuer {
-        let public_url = self.compiler.public_urls.first().map_or("", String::as_str);
-        let mut issuer = TokenIssuer::new(public_url, self.name());
-        let mut bad = Vec::new();
-        for row in self.keys_for(KeyPurpose::Token) {
-            match self.halves(row) {
-                Ok((public, seed)) => {
-                    let signing = seed.map(|seed| SigningKey::from_seed(&seed, Some(row.kid.clone()), None));
-                    issuer.keys.push(TokenKey { signing, public });
-                }
-                Err(problem) => bad.push((row.kid.clone(), problem)),
-            }
-        }
-        for (kid, problem) in bad {
-            self.note("signing_key", &kid, vec![problem]);
-        }
-        issuer
     }
 
     fn signers(&mut self) -> Vec<Arc<CardSigner>> {

@@ -107,3 +107,24 @@ fn expired_revoked_and_disabled_look_like_unknown() {
     disabled.keys.values().for_each(|credential| credential.principal.cancelled.cancel());
     assert_eq!(identify_with(&disabled, &good), Err(AuthenticateError::BadCredential));
 }
+
+proptest::proptest! {
+    /// T-AUTH-6: whatever a caller sends as a credential, it is refused, and nothing breaks.
+    #[test]
+    fn no_text_proves_anybody_or_breaks_anything(text in "[ -~]{0,200}", token in "[A-Za-z0-9_.=-]{0,200}") {
+        let world = world(None);
+        for value in [text.clone(), format!("Bearer {text}"), format!("Bearer {token}"), format!("Bearer a.{token}")] {
+            let proven = identify_with(&world, &[("authorization", value.as_bytes())]);
+            proptest::prop_assert_eq!(proven, Err(AuthenticateError::BadCredential));
+        }
+    }
+
+    /// The same for tokens whose parts are JSON of any kind.
+    #[test]
+    fn no_json_breaks_the_reader_of_tokens(header in "[\\[\\]{}\":,a-z0-9\\\\]{0,60}", claims in proptest::collection::vec(proptest::num::u8::ANY, 0..80)) {
+        use base64::Engine as _;
+        let part = |bytes: &[u8]| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes);
+        let token = format!("{}.{}.{}", part(header.as_bytes()), part(&claims), part(b"signature"));
+        proptest::prop_assert!(jws::Token::read(token.as_bytes()).is_none_or(|token| !token.kid.is_empty()));
+    }
+}
