@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use a2a::sign::{PublicKey, SigningKey};
 use store::{
-    CardFacts, CardState, GrantRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState,
-    SigningKeyRow, SigningKeyState, Table, TenantId, TenantRows, TenantState,
+    CardFacts, CardState, GrantRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState, SigningKeyRow,
+    SigningKeyState, Table, TenantId, TenantRows, TenantState,
 };
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
@@ -28,8 +28,8 @@ use crate::discovery::publish;
 use crate::seal::{Place, Seal};
 
 mod card;
-mod identity;
 mod grant;
+mod identity;
 
 pub use grant::is_group;
 

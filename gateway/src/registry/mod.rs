@@ -141,6 +141,7 @@ impl TenantWorld {
             signers: Vec::new(),
             credentials: HashMap::new(),
             issuers: Vec::new(),
+            certificates: Vec::new(),
             tokens: token::TokenIssuer::new("", name),
             policies: HashMap::new(),
             bad_rows,
