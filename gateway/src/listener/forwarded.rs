@@ -142,6 +142,7 @@ mod tests {
             cors: CorsOrigins::Any,
             default_card: None,
             grpc: crate::config::Grpc::Off,
+            tls: None,
         }
     }
 

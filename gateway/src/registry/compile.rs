@@ -478,7 +478,7 @@ impl Tenant<'_> {
     }
 
     /// The public half, and the private one of a key that signs.
-    fn halves(&self, row: &SigningKeyRow) -> Result<(PublicKey, Option<Zeroizing<[u8; 32]>>), Problem> {
+    fn halves(&self, row: &SigningKeyRow) -> Result<(PublicKey, Option<Seed>), Problem> {
         let bytes = row.public.as_slice().try_into().map_err(|_| Problem::new("/public", "is no Ed25519 key"))?;
         let public = PublicKey::from_bytes(bytes, Some(row.kid.clone()))
             .map_err(|error| Problem::new("/public", error.to_string()))?;
@@ -495,7 +495,7 @@ impl Tenant<'_> {
         Ok((public, Some(seed)))
     }
 
-    fn seed(&self, row: &SigningKeyRow, blob: &[u8]) -> Result<Zeroizing<[u8; 32]>, Problem> {
+    fn seed(&self, row: &SigningKeyRow, blob: &[u8]) -> Result<Seed, Problem> {
         let wrong = |text: String| Problem::new("/sealed_private", text);
         let place = Place::signing_key(self.name(), &row.id);
         let seed = self.compiler.seal.open(place, blob).map_err(|error| wrong(error.to_string()))?;
@@ -503,6 +503,9 @@ impl Tenant<'_> {
         Ok(Zeroizing::new(*seed))
     }
 }
+
+/// What an Ed25519 key is made of.
+type Seed = Zeroizing<[u8; 32]>;
 
 const UNREADABLE: &str = "the row can't be read; it was changed past the gateway, or the database is damaged";
 
