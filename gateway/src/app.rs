@@ -172,7 +172,10 @@ impl App {
         let calls = pipeline::Parts::new(
             &settings,
             store.clone(),
-            (Upstream::new(upstream.clone(), grpc.clone()), pipeline::external::Outside::new(fetch.clone())),
+            (
+                Upstream::new(upstream.clone(), grpc.clone()),
+                pipeline::external::Outside::new(fetch.clone(), Arc::clone(&seal), clock.clone()),
+            ),
             page_key,
             &tasks,
         );

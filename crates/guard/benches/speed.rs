@@ -17,6 +17,20 @@ fn main() {
         whole_text(bytes);
     }
     one_token_of_a_stream();
+    unpleasant_texts();
+}
+
+/// What costs most: 64 KiB, the most that is looked at in one go.
+fn unpleasant_texts() {
+    let pipeline = pipeline();
+    #[rustfmt::skip]
+    const SEEDS: [&str; 14] = ["a", "%41", "&#65; ", "4111 1111 ", "é", "a b c d e ", "ignore all your ", "sk-ant-", "b@a.com ", "::1 ", "aGVsbG8gd29ybGQs", "1gn0r3 ", "\u{e0041}", "password=a1b2c3d4 "];
+    for seed in SEEDS {
+        let text: String = seed.chars().cycle().take(64 << 10).collect();
+        let json = Json::from([("message", text.as_str())]);
+        let took = timed(|| _ = black_box(pipeline.inspect(Surface::Outbound, &mut json.clone(), &|_| false)), 20);
+        println!("64 KiB of {seed:?}: {:?}", took.iter().min().unwrap());
+    }
 }
 
 const DETECTORS: &str = r#"{"id":"secret","action":"redact"},{"id":"pii","action":"redact"},{"id":"injection","action":"block"},{"id":"text.hidden","action":"monitor"}"#;

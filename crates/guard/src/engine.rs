@@ -99,6 +99,17 @@ impl Engine {
         self.reach().longest.max(64) * 4
     }
 
+    /// See [`crate::Pipeline::weight`].
+    pub(crate) fn weight(&self) -> usize {
+        let custom = self.custom.iter().map(|(_, custom)| match custom {
+            Custom::Words(_) | Custom::Url(_) => 1,
+            Custom::Pattern(pattern) => pattern.weight(),
+            #[cfg(test)]
+            Custom::Broken => 1,
+        });
+        custom.fold(1, usize::saturating_add)
+    }
+
     /// Everything in the text.
     pub(crate) fn scan(&self, text: &str) -> Scanned {
         let mut scanned = Scanned::default();
@@ -119,7 +130,8 @@ impl Engine {
             self.part(&tags, &source, "tags", &mut scanned);
             raise(&mut scanned.signals, before);
         }
-        scanned.matches.sort_by_key(|one| (one.span.start, one.span.end, one.rule));
+        // Not by where tails end: that changes as a stream goes on, and which match is first must not.
+        scanned.matches.sort_by_key(|one| (one.span.start, one.core, one.rule));
         scanned.matches.dedup_by(|a, b| (a.rule, a.kind, &a.span) == (b.rule, b.kind, &b.span));
         scanned
     }

@@ -183,6 +183,24 @@ impl Pipeline {
         self.on_error == OnError::Allow
     }
 
+    /// How many times as much as our own detectors a byte may cost: with each rule of the policy's author, the more the
+    /// larger its automaton is. Who must answer soon divides by it what it looks at in one go.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let schemas = self.rules.iter().map(|rule| match &rule.looks {
+            Looks::Schema(schema) => schema.weight(),
+            Looks::Ours | Looks::Custom | Looks::File(_) | Looks::Size(_) => 0,
+        });
+        schemas.fold(self.engine.weight(), usize::saturating_add)
+    }
+
+    /// How many bytes of what came before a stream's event are looked at again with it, at most.
+    #[must_use]
+    pub fn lookback(&self) -> usize {
+        let reach = self.engine.reach();
+        reach.longest.saturating_add(reach.before).saturating_mul(4)
+    }
+
     /// How text that arrives in events is held back.
     #[must_use]
     pub fn hold(&self) -> Hold {

@@ -181,9 +181,9 @@ impl Painter {
         }
     }
 
-    /// What is replaced goes on up to `end` at least.
-    pub(crate) fn extend(&mut self, end: usize) {
-        if let Some(union) = &mut self.union {
+    /// A tail that begins at `from` goes on up to `end` at least. What is replaced now may be something before it.
+    pub(crate) fn extend(&mut self, from: usize, end: usize) {
+        if let Some(union) = self.union.as_mut().filter(|union| from <= union.end) {
             union.end = union.end.max(end);
         }
     }

@@ -248,6 +248,7 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(grants::list, grants::create))
         .routes(routes!(grants::read, grants::update, grants::delete))
         .routes(routes!(policies::list, policies::create))
+        .routes(routes!(policies::guard_key))
         .routes(routes!(policies::read, policies::update, policies::delete))
         .routes(routes!(policies::history))
         .routes(routes!(simulate::simulate_policy))

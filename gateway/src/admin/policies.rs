@@ -131,6 +131,25 @@ pub(super) async fn history(
     Ok(Json(query.page(items)))
 }
 
+/// The key that proves who asks.
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
+pub(super) struct GuardKey {
+    /// 32 bytes in hexadecimal digits.
+    key: String,
+}
+
+/// The key that signs the questions to the tenant's guards outside. It changes with the gateway's master key only.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}/guard-key", tag = "policies", params(("tenant" = String, Path)),
+    responses((status = 200, body = GuardKey), (status = 404, body = ApiError)))]
+pub(super) async fn guard_key(
+    State(admin): State<Shared>,
+    Path(tenant): Path<String>,
+) -> Result<Json<GuardKey>, ApiError> {
+    let tenant = existing_tenant(&admin.store, &tenant).await?;
+    let key = crate::pipeline::external::key_of(&admin.seal, tenant.as_str());
+    Ok(Json(GuardKey { key: key.iter().map(|byte| format!("{byte:02x}")).collect() }))
+}
+
 /// What in the tenant names the policy: a policy that is named can't be removed.
 async fn users(admin: &Shared, tenant: &store::TenantId, name: &str) -> Result<Vec<String>, ApiError> {
     let Some(rows) = admin.store.load_tenant(tenant).await? else { return Ok(Vec::new()) };

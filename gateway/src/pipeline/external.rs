@@ -2,19 +2,49 @@
 //!
 //! *Takes* what our own detectors let pass. *Gives* it back as the guards let it pass. *Refuses* what they flag, and, as
 //! the policy's `on_error` says, what they could not judge. *Never* follows redirects, never tries twice, never keeps an
-//! answer; a guard that fails twenty times in ten seconds is not asked for five.
+//! answer; a guard that fails twenty times in ten seconds is not asked for five. Every question is signed, so that a
+//! guard can tell whom it answers: [`TIMESTAMP`], and in [`SIGNATURE`] the HMAC-SHA256 over `timestamp.body` under the
+//! tenant's key for guards ([`key_of`]).
 
+use crate::clock::Clock;
 use crate::pipeline::guard::GuardError;
+use crate::seal::Seal;
+use aws_lc_rs::hmac;
 use bytes::{Bytes, BytesMut};
 use egress::Client;
 use guard::external::Format;
 use guard::{Action, External, Mode, Pipeline, Surface};
 use http::{Method, Request, header};
 use http_body_util::{BodyExt as _, Full};
-use json::{Json, Leaf, Number, Path};
+use json::{Json, Leaf, Number, Object, Path};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
+
+/// When a question was written, in seconds.
+pub const TIMESTAMP: &str = "x-chancery-timestamp";
+/// What signs it: `v1=` and hexadecimal digits.
+pub const SIGNATURE: &str = "x-chancery-signature";
+
+/// The key that signs what guards outside are asked for a tenant.
+#[must_use]
+pub fn key_of(seal: &Seal, tenant: &str) -> Zeroizing<[u8; 32]> {
+    seal.derive("guards outside", tenant)
+}
+
+/// What a question is about, besides its texts.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// Whose policy asks.
+    pub tenant: String,
+    /// Which card.
+    pub card: String,
+    /// The id that the caller is told.
+    pub request: String,
+    /// What is asked for.
+    pub operation: &'static str,
+}
 
 /// Most bytes of an answer.
 const MOST_ANSWER: usize = 256 * 1024;
@@ -29,6 +59,8 @@ const OPEN: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct Outside {
     client: Client,
+    seal: Arc<Seal>,
+    clock: Clock,
     breakers: Arc<Mutex<HashMap<Arc<str>, Breaker>>>,
 }
 
@@ -90,8 +122,8 @@ struct Flag {
 impl Outside {
     /// On this client, which obeys the list for fetched documents.
     #[must_use]
-    pub fn new(client: Client) -> Self {
-        Self { client, breakers: Arc::default() }
+    pub fn new(client: Client, seal: Arc<Seal>, clock: Clock) -> Self {
+        Self { client, seal, clock, breakers: Arc::default() }
     }
 
     /// Asks every guard of every policy of the surface; changes what is to be redacted.
@@ -101,7 +133,7 @@ impl Outside {
     pub(crate) async fn ask(
         &self,
         pipelines: &[Arc<Pipeline>],
-        surface: Surface,
+        (surface, about, event): (Surface, &About, Option<u64>),
         tree: &mut Json,
         structural: &(dyn Fn(&Path<'_>) -> bool + Sync),
         told: &mut Vec<Told>,
@@ -122,7 +154,7 @@ impl Outside {
                     pointer: pointer.to_owned(),
                     failed,
                 };
-                match self.judge(external, surface, &texts).await {
+                match self.judge(external, &Question { surface, about, event, texts: &texts }).await {
                     Ok(flags) => {
                         for flag in &flags {
                             let Some(text) = texts.get(flag.at) else { continue };
@@ -148,18 +180,19 @@ impl Outside {
         Ok(())
     }
 
-    async fn judge(&self, external: &External, surface: Surface, texts: &[Text]) -> Result<Vec<Flag>, NoVerdict> {
+    async fn judge(&self, external: &External, asked: &Question<'_>) -> Result<Vec<Flag>, NoVerdict> {
         if self.is_open(&external.url) {
             return Err(NoVerdict::Open);
         }
-        let verdict = self.question(external, surface, texts).await;
+        let verdict = self.question(external, asked).await;
         self.note(&external.url, verdict.is_ok());
         verdict
     }
 
-    async fn question(&self, external: &External, surface: Surface, texts: &[Text]) -> Result<Vec<Flag>, NoVerdict> {
+    async fn question(&self, external: &External, asked: &Question<'_>) -> Result<Vec<Flag>, NoVerdict> {
+        let texts = asked.texts;
         let body = match external.format {
-            Format::Chancery => own_question(surface, texts),
+            Format::Chancery => asked.written(),
             Format::OpenAi => {
                 Json::from([("input", texts.iter().map(|one| Json::from(one.text.as_str())).collect::<Vec<_>>())])
             }
@@ -168,12 +201,16 @@ impl Outside {
         if body.len() > MOST_QUESTION {
             return Err(NoVerdict::TooMuch);
         }
+        let timestamp = self.clock.now().div_euclid(1_000_000).to_string();
+        let signature = sign(&key_of(&self.seal, &asked.about.tenant), &timestamp, &body);
         let work = async {
             let request = Request::builder()
                 .method(Method::POST)
                 .uri(&*external.url)
                 .header(header::CONTENT_TYPE, "application/json")
                 .header(header::ACCEPT, "application/json")
+                .header(TIMESTAMP, timestamp)
+                .header(SIGNATURE, signature)
                 .body(Full::new(Bytes::from(body)))
                 .map_err(|_| NoVerdict::Silent)?;
             let response =
@@ -241,15 +278,46 @@ fn texts(tree: &Json) -> Vec<Text> {
     texts
 }
 
-fn own_question(surface: Surface, texts: &[Text]) -> Json {
-    let one = |text: &Text| {
-        Json::from([("pointer", text.pointer.as_str()), ("media_type", "text/plain"), ("text", text.text.as_str())])
-    };
-    Json::from([
-        ("version", Json::from(1_i64)),
-        ("surface", Json::from(surface.name())),
-        ("input", Json::from(texts.iter().map(one).collect::<Vec<_>>())),
-    ])
+/// `v1=` and the HMAC-SHA256 over `timestamp.body`.
+fn sign(key: &[u8; 32], timestamp: &str, body: &[u8]) -> String {
+    let mut signing = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, key));
+    signing.update(timestamp.as_bytes());
+    signing.update(b".");
+    signing.update(body);
+    let digits = signing.sign().as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    format!("v1={digits}")
+}
+
+/// What a guard is asked.
+struct Question<'a> {
+    surface: Surface,
+    about: &'a About,
+    /// Which event of a stream.
+    event: Option<u64>,
+    texts: &'a [Text],
+}
+
+impl Question<'_> {
+    fn written(&self) -> Json {
+        let one = |text: &Text| {
+            Json::from([("pointer", text.pointer.as_str()), ("media_type", "text/plain"), ("text", text.text.as_str())])
+        };
+        let about = self.about;
+        let mut question = Object::from([
+            ("version", Json::from(1_i64)),
+            ("request_id", Json::from(about.request.as_str())),
+            ("tenant", Json::from(about.tenant.as_str())),
+            ("surface", Json::from(self.surface.name())),
+            ("operation", Json::from(about.operation)),
+            ("card", Json::from(about.card.as_str())),
+        ]);
+        if let Some(event) = self.event {
+            let event = i64::try_from(event).unwrap_or(i64::MAX);
+            question.insert("stream", Json::from([("seq", Json::from(event))]));
+        }
+        question.insert("input", Json::from(self.texts.iter().map(one).collect::<Vec<_>>()));
+        Json::Object(question)
+    }
 }
 
 /// What an answer flags; none if it makes no sense: results that are missing, spans that lie outside.
@@ -348,6 +416,15 @@ mod tests {
 
     fn read(source: &str) -> Json {
         json::read(source.as_bytes(), &json::Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn the_signature_is_over_time_and_body() {
+        let key = [7; 32];
+        // Python: hmac.new(bytes([7] * 32), b"1.{}", "sha256").hexdigest()
+        assert_eq!(sign(&key, "1", b"{}"), "v1=ada964ae2054edfb8707e3c6e186d10e2c8248849db9d4d11a0544686e9fd874");
+        assert_ne!(sign(&key, "1", b"{}"), sign(&key, "2", b"{}"));
+        assert_ne!(sign(&key, "1", b"{}"), sign(&[8; 32], "1", b"{}"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! could not be inspected to its end.
 
 use crate::pipeline::authorize::Permit;
-use crate::pipeline::external::{Outside, Told};
+use crate::pipeline::external::{About, Outside, Told};
 use crate::pipeline::head::Head;
 use crate::registry::Direction;
 use a2a::{Answer, Call, Event, Fault, TaskState, Version};
@@ -73,6 +73,7 @@ pub struct Guards {
     answered: Surface,
     inline: usize,
     outside: Outside,
+    about: Arc<About>,
 }
 
 impl std::fmt::Debug for Guards {
@@ -82,15 +83,30 @@ impl std::fmt::Debug for Guards {
 }
 
 impl Guards {
-    /// The guards of the permit's card. Trees written in more than `inline` bytes are inspected off the reactor.
+    /// The guards of the permit's card, for one call. Trees written in more than `inline` bytes are inspected off the
+    /// reactor, the earlier the more rules a policy's author wrote.
     #[must_use]
-    pub fn of(permit: &Permit, inline: usize, outside: &Outside) -> Self {
+    pub fn of(permit: &Permit, (head, call): (&Head, &Call), inline: usize, outside: &Outside) -> Self {
         let card = permit.card();
         let (asked, answered) = match card.direction {
             Direction::Inbound => (Surface::Inbound, Surface::Outbound),
             Direction::Outbound => (Surface::Outbound, Surface::Inbound),
         };
-        Self { pipelines: card.policies.clone().into(), asked, answered, inline, outside: outside.clone() }
+        let weight = card.policies.iter().map(|policy| policy.weight()).max().unwrap_or(1).max(1);
+        let about = About {
+            tenant: card.tenant.clone(),
+            card: card.name.clone(),
+            request: head.correlation_id.clone(),
+            operation: call.kind.name(),
+        };
+        Self {
+            pipelines: card.policies.clone().into(),
+            asked,
+            answered,
+            inline: inline / weight,
+            outside: outside.clone(),
+            about: Arc::new(about),
+        }
     }
 
     /// What the caller says, in its headers too. `size` is the number of bytes the body was written in.
@@ -152,13 +168,16 @@ impl Guards {
         let guarding = self.pipelines.iter().any(|pipeline| pipeline.guards(self.answered));
         let inspector = guarding.then(|| Inspector::new(self.pipelines.to_vec(), self.answered));
         let outside = self.pipelines.iter().any(|pipeline| !pipeline.externals().is_empty());
+        let lookback = self.pipelines.iter().map(|pipeline| pipeline.lookback()).max().unwrap_or(0);
         StreamGuard {
             surface: self.answered,
+            lookback,
             inline: self.inline,
             inspector,
             guarding,
             artifacts: HashMap::new(),
-            outside: outside.then(|| (self.outside.clone(), Arc::clone(&self.pipelines))),
+            outside: outside.then(|| (self.outside.clone(), Arc::clone(&self.pipelines), Arc::clone(&self.about))),
+            events: 0,
         }
     }
 
@@ -186,8 +205,8 @@ impl Guards {
         findings.add(&verdict);
         judge(surface, &verdict)?;
         let began = Instant::now();
-        let asked =
-            self.outside.ask(&self.pipelines, surface, &mut tree, kind.structural(), &mut findings.outside).await;
+        let about = (surface, &*self.about, None);
+        let asked = self.outside.ask(&self.pipelines, about, &mut tree, kind.structural(), &mut findings.outside).await;
         findings.took += began.elapsed();
         asked?;
         Ok(tree)
@@ -197,13 +216,16 @@ impl Guards {
 /// The guard of one stream; holds back the undecided ends of texts that go on.
 pub struct StreamGuard {
     surface: Surface,
+    /// Bytes that may be looked at with each event, its own not counted.
+    lookback: usize,
     inline: usize,
     inspector: Option<Inspector>,
     guarding: bool,
     /// Which artifact a channel's text belongs to.
     artifacts: HashMap<String, Artifact>,
     /// Guards outside, asked event by event.
-    outside: Option<(Outside, Arc<[Arc<Pipeline>]>)>,
+    outside: Option<(Outside, Arc<[Arc<Pipeline>]>, Arc<About>)>,
+    events: u64,
 }
 
 /// Names an artifact.
@@ -266,7 +288,7 @@ impl StreamGuard {
             (inspector, body, judged)
         };
         let began = Instant::now();
-        let inspected = run(inspect, size > self.inline).await;
+        let inspected = run(inspect, size.saturating_add(self.lookback) > self.inline).await;
         findings.took += began.elapsed();
         let (inspector, body, Judged { verdict, flushes }) = inspected.ok_or(GuardError::Failed { surface })?;
         self.inspector = Some(inspector);
@@ -274,11 +296,13 @@ impl StreamGuard {
         judge(surface, &verdict)?;
         let mut events = self.appends(&flushes);
         events.push(Event { body, origin });
-        if let Some((outside, pipelines)) = &self.outside {
+        self.events = self.events.saturating_add(1);
+        if let Some((outside, pipelines, about)) = &self.outside {
             let began = Instant::now();
             for event in &mut events {
                 let structural = Tree::Protocol.structural();
-                outside.ask(pipelines, surface, &mut event.body, structural, &mut findings.outside).await?;
+                let asked = (surface, &**about, Some(self.events));
+                outside.ask(pipelines, asked, &mut event.body, structural, &mut findings.outside).await?;
             }
             findings.took += began.elapsed();
         }

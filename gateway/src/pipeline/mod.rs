@@ -147,7 +147,7 @@ async fn run(
     let ownership = owner::check(&call, &permit, &app.calls.owners, now).await?;
 
     // May it be said? Redacted or refused; findings are recorded either way.
-    let guards = Guards::of(&permit, limits.guard_inline_bytes, &app.calls.outside);
+    let guards = Guards::of(&permit, (head, &call), limits.guard_inline_bytes, &app.calls.outside);
     let mut findings = Findings::default();
     let said = guards.request(call, size, head, &mut findings).await;
     trail.inspected(findings);

@@ -1,13 +1,17 @@
 //! Guards outside of the process: what they flag, and what follows when they are away, slow or senseless (T-GRD-3, F48).
 
-use crate::rig::{CardSpec, Plan, policy, rpc, says};
+use crate::rig::{CardSpec, P1, Plan, policy, rpc, rpc_as, says};
 use a2a::Dialect;
 use sample_agents::hostile::{Behaviour, Gate, Reply, Script, Scripted, start};
 
 /// A policy that asks the guard at `url`; `more` are further members of the detector.
 fn asking(url: &str, more: &str) -> CardSpecMaker {
+    asking_at("a2a_inbound", url, more)
+}
+
+fn asking_at(surface: &str, url: &str, more: &str) -> CardSpecMaker {
     let document = format!(
-        r#"{{"surfaces":["a2a_inbound"],"detectors":[{{"id":"external","name":"outside","url":"{url}","timeout_ms":500,"action":"block"{more}}}]}}"#
+        r#"{{"surfaces":["{surface}"],"detectors":[{{"id":"external","name":"outside","url":"{url}","timeout_ms":500,"action":"block"{more}}}]}}"#
     );
     CardSpecMaker { document }
 }
@@ -84,4 +88,97 @@ async fn a_guard_that_is_away_closes_the_card() {
     let rig = plan(asking("http://127.0.0.1:9/", "").card(&agent.url())).await;
     assert_eq!(rig.call(rpc("SendMessage", &says("hi"))).await.code(), -32048);
     assert_eq!(agent.requests().len(), 0);
+}
+
+/// The answer side: the agent has been asked, the caller is told nothing of what it said.
+#[tokio::test]
+async fn an_answer_that_no_guard_judged_follows_on_error() {
+    let agent = start(Behaviour::Honest).await.unwrap();
+    for (reply, name) in [(Reply::json(500, "{}"), "500"), (Reply::json(200, "{}"), "empty")] {
+        let guard = Scripted::start(reply).await.unwrap();
+        for (more, passes) in [("", false), (r#","on_error":"allow""#, true)] {
+            let rig = plan(asking_at("a2a_outbound", &guard.url(), more).card(&agent.url())).await;
+            let heard = rig.call(rpc("SendMessage", &says("hi"))).await;
+            assert_eq!(heard.code(), if passes { 0 } else { -32048 }, "{name}: {}", heard.text());
+            assert_eq!(rig.outcome().await, if passes { "ok" } else { "could_not_scan" }, "{name}");
+        }
+    }
+}
+
+/// A stream whose guard fails in the middle ends with an error, or goes on where the policy says so.
+#[tokio::test]
+async fn a_stream_whose_guard_fails_is_cut() {
+    let event = |text: &str| {
+        format!(
+            r#"{{"artifactUpdate":{{"taskId":"t1","contextId":"c1","artifact":{{"artifactId":"a","parts":[{{"text":"{text}"}}]}}}}}}"#
+        )
+    };
+    let reply = Reply::sse()
+        .event(r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#)
+        .event(event("first "))
+        .event(event("second "))
+        .event(r#"{"statusUpdate":{"taskId":"t1","contextId":"c1","status":{"state":"TASK_STATE_COMPLETED"}}}"#)
+        .end();
+    for (more, passes) in [("", false), (r#","on_error":"allow""#, true)] {
+        let agent = Scripted::start(reply.clone()).await.unwrap();
+        let guard = Scripted::start(Script::by(|request| {
+            let fails = request.body_text().contains("second");
+            if fails { Reply::json(500, "{}") } else { Reply::json(200, r#"{"results":[]}"#) }
+        }))
+        .await
+        .unwrap();
+        let rig = plan(asking_at("a2a_outbound", &guard.url(), more).card(&agent.url())).await;
+        let heard = rig.call(rpc("SendStreamingMessage", &says("hi"))).await;
+        let events = heard.events();
+        assert!(heard.text().contains("first"), "{}", heard.text());
+        assert_eq!(heard.text().contains("second"), passes, "{}", heard.text());
+        assert_eq!(events.last().unwrap().code(), if passes { 0 } else { -32048 }, "{}", heard.text());
+        assert_eq!(rig.outcome().await, if passes { "ok" } else { "could_not_scan" });
+        assert!(guard.requests().iter().any(|request| request.body_text().contains(r#""stream":{"seq":"#)));
+    }
+}
+
+/// Nobody waits for a guard that failed twenty times, and a guard that fails hurts no card but those that ask it.
+#[tokio::test]
+async fn a_guard_that_fails_often_is_left_alone() {
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let guard = Scripted::start(Reply::json(500, "{}")).await.unwrap();
+    let spec = asking(&guard.url(), "").card(&agent.url());
+    let other = CardSpec::of(&agent.url(), Dialect::R1);
+    let rig = Plan::echo(spec).card("acme/other", other).set("egress.fetch_allow", "127.0.0.0/8").start().await;
+    for _ in 0..23 {
+        assert_eq!(rig.call(rpc("SendMessage", &says("hi"))).await.code(), -32048);
+        assert_eq!(rig.call(rpc_as(P1, "/a2a/acme/other", "SendMessage", &says("hi"))).await.code(), 0);
+    }
+    assert_eq!(guard.requests().len(), 20);
+}
+
+/// The guard can tell who asks: HMAC-SHA256 over time and body, under the tenant's key.
+#[tokio::test]
+async fn a_question_is_signed() {
+    let agent = start(Behaviour::Honest).await.unwrap();
+    for format in ["", r#","format":"openai""#] {
+        let answer = if format.is_empty() {
+            r#"{"results":[]}"#
+        } else {
+            r#"{"results":[{"flagged":false},{"flagged":false},{"flagged":false}]}"#
+        };
+        let guard = Scripted::start(Reply::json(200, answer)).await.unwrap();
+        let rig = plan(asking(&guard.url(), format).card(&agent.url())).await;
+        assert_eq!(rig.call(rpc("SendMessage", &says("hi"))).await.code(), 0);
+        let asked = guard.requests().pop().unwrap();
+        let header = |name: &str| asked.header(name).unwrap();
+        let key = chancery::pipeline::external::key_of(&rig.app.seal, "acme");
+        let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, key.as_slice());
+        let said = format!("{}.{}", header("x-chancery-timestamp"), asked.body_text());
+        let tag = aws_lc_rs::hmac::sign(&key, said.as_bytes());
+        let tag: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(header("x-chancery-signature"), format!("v1={tag}"));
+        if format.is_empty() {
+            let body = asked.body_text();
+            for member in [r#""tenant":"acme""#, r#""card":"echo""#, r#""operation":"send""#, r#""request_id":"#] {
+                assert!(body.contains(member), "{member} in {body}");
+            }
+        }
+    }
 }

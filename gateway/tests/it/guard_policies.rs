@@ -2,14 +2,17 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::admin::Desk;
-use crate::rig::{CardSpec, Plan, SECRET, policy, rpc, says};
+use crate::harness::{DEADLINE, Db, Harness, document};
+use crate::rig::{CardSpec, Plan, SECRET, policy, rpc, rpc_as, says};
 use a2a::Dialect;
-use sample_agents::hostile::{Reply, Scripted};
+use chancery::clock::Clock;
+use sample_agents::hostile::{Gate, Reply, Scripted};
 
 fn samples() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../samples/policies")
@@ -111,4 +114,86 @@ async fn a_key_cut_over_events_never_reaches_the_caller() {
         assert_eq!(events.last().unwrap().at("/result/statusUpdate/status/state"), "TASK_STATE_COMPLETED");
         assert_eq!(rig.outcome().await, "ok");
     }
+}
+
+/// A change is in force for new calls of every gateway on the store; what runs is judged to its end by what it began with.
+async fn a_change_reaches_new_calls_everywhere(db: Db) {
+    let Some(h) = Harness::start_with(db, Clock::System, &[]).await else { return };
+    let acme = h.tenant("acme").await;
+    let gate = Gate::new();
+    let reply = Reply::sse()
+        .event(r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#)
+        .event(append("a heron ", ""))
+        .wait(&gate)
+        .event(append("and a falcon, a heron. ", r#","append":true"#))
+        .event(r#"{"statusUpdate":{"taskId":"t1","contextId":"c1","status":{"state":"TASK_STATE_COMPLETED"}}}"#)
+        .end();
+    let agent = Scripted::start(reply).await.unwrap();
+    let words = |words: &str, action: &str| {
+        serde_json::json!({"surfaces": ["a2a_inbound", "a2a_outbound"], "detectors":
+            [{"id": "words", "name": "birds", "words": words.split(' ').collect::<Vec<_>>(), "action": action}]})
+    };
+    h.policy("acme", "birds", &words("heron", "redact")).await;
+    let settings = serde_json::json!({"upstream": {"interfaces": [{"url": agent.url()}], "dialect": "v10_http_json"}, "policy": "birds"});
+    h.card_with("acme", "echo", &settings, &document("echo")).await;
+    let caller = h.caller("acme", "bot", &["echo"], &["send", "stream"]).await;
+    let url = secrecy::ExposeSecret::expose_secret(&h.app.settings.store.url).to_owned();
+    let second = crate::start::start(&[("CHANCERY__STORE__URL".to_owned(), url)]).await;
+
+    let running = rpc_as(&caller.key, "/a2a/acme/echo", "SendStreamingMessage", &says("hi"));
+    let mut live = crate::wire::Live::open(second.address, &running.bytes()).await;
+    let mut told = String::new();
+    while !told.contains("REDACTED") {
+        told += &String::from_utf8(live.piece().await.unwrap()).unwrap();
+    }
+    let edit = store::PolicyEdit {
+        document: serde_json::to_vec(&words("heron falcon", "block")).unwrap(),
+        changed_by: "test".to_owned(),
+        note: String::new(),
+    };
+    h.store().update_policy(&acme, "birds", store::IfMatch::Any, &edit, h.now()).await.unwrap();
+    let changed = std::time::Instant::now();
+    for app in [&h.app, &second.app] {
+        let in_force = || app.registry.snapshot().tenants["acme"].policies["birds"].pipeline.version();
+        while in_force() != 2 {
+            assert!(changed.elapsed() < DEADLINE, "nobody told this gateway");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        println!("{db:?}: in force after {:?}", changed.elapsed());
+    }
+    for address in [h.public, second.address] {
+        let new = rpc_as(&caller.key, "/a2a/acme/echo", "SendMessage", &says("a falcon"));
+        assert_eq!(crate::wire::exchange(address, &new.bytes()).await.code(), -32042);
+    }
+    gate.open();
+    told += &String::from_utf8(live.rest().await).unwrap();
+    assert!(told.contains("and a falcon, a [REDACTED:birds]"), "{told}");
+    assert!(told.contains("TASK_STATE_COMPLETED"), "{told}");
+    let metrics = h.admin_get("/metrics").await.text();
+    for line in [
+        r#"chancery_findings_total{action="block",detector="words",mode="enforce",surface="a2a_inbound"} 1"#,
+        r#"chancery_calls_total{card="echo",operation="send",outcome="blocked",tenant="acme"} 1"#,
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    assert_eq!(second.records(3).await.len(), 3);
+    drop(second);
+    h.expect_records(3);
+    let records = h.finish().await;
+    let policies =
+        |of: &store::AuditRecord| String::from_utf8_lossy(&of.document).matches(r#""policy":"birds@"#).count();
+    assert!(records.iter().all(|record| policies(record) == 1), "{records:?}");
+    let by =
+        |version: &str| records.iter().filter(|one| String::from_utf8_lossy(&one.document).contains(version)).count();
+    assert_eq!((by("birds@1"), by("birds@2")), (1, 2));
+}
+
+#[tokio::test]
+async fn a_change_reaches_new_calls_of_two_gateways_on_sqlite() {
+    a_change_reaches_new_calls_everywhere(Db::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_change_reaches_new_calls_of_two_gateways_on_postgres() {
+    a_change_reaches_new_calls_everywhere(Db::Postgres).await;
 }

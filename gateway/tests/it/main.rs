@@ -22,6 +22,7 @@ mod extended_card;
 mod grpc;
 mod guard;
 mod guard_external;
+mod guard_matrix;
 mod guard_policies;
 mod half_close;
 mod harness;

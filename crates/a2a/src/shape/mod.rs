@@ -5,6 +5,7 @@
 //! | `v10`, `v03`, `proto_v03` | the tables: which members an object has, and what each is |
 //! | `normalise` | one spelling, no nulls, right types, before anybody reads a member |
 //! | `part` | the content of a part, in both generations |
+//! | [`sample`] | trees with a text at every place, for tests |
 //!
 //! Takes trees as they were read; gives them with known members in lowerCamelCase, known enums by their v1.0 names, known
 //! nulls gone. Never touches unknown members or opaque subtrees (`metadata`, `data`).
@@ -13,6 +14,7 @@ pub(crate) mod classify;
 pub(crate) mod normalise;
 pub(crate) mod part;
 pub(crate) mod proto_v03;
+pub mod sample;
 pub(crate) mod v03;
 pub(crate) mod v10;
 

@@ -26,12 +26,19 @@ const PROBES: [&str; 8] = ["a", "Z", "0", " ", "-", "\u{e9}", "\u{4e00}", "\u{1f
 /// Steps that following a pattern's unfinished matches may take; more, and as much is held back as a match can have.
 const MOST_STEPS: usize = 1 << 20;
 
+/// Most states of a pattern: so many steps a byte can cost.
+const MOST_STATES: usize = 10_000;
+/// So many states weigh as much as our own detectors.
+const STATES: usize = 8;
+
 /// A compiled pattern.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     regex: Regex,
     /// To follow matches that are not finished; none where that would cost too much.
     nfa: Option<NFA>,
+    /// How many states it has.
+    states: usize,
     /// Longest match in characters, and one for what `\b` looks at.
     pub(crate) longest: usize,
     /// Whether a match stays one whatever follows it.
@@ -67,9 +74,21 @@ impl Pattern {
             return Err("the pattern matches nearly every text".to_owned());
         }
         let nfa = NFA::compiler().build_from_hir(&hir).ok();
+        let states = nfa.as_ref().map_or(MOST_STATES, |nfa| nfa.states().len());
+        if states > MOST_STATES {
+            return Err(format!(
+                "the pattern has {states} states, more than {MOST_STATES}: make its repetitions shorter"
+            ));
+        }
         let nfa = nfa.filter(|nfa| nfa.states().len().saturating_mul(longest) <= MOST_STEPS);
         let settles = hir.properties().look_set().is_empty();
-        Ok(Self { regex, nfa, longest: longest.saturating_add(1), settles })
+        Ok(Self { regex, nfa, states, longest: longest.saturating_add(1), settles })
+    }
+
+    /// How much a byte may cost at worst, next to one of a small automaton: all states are followed at once where
+    /// the library's faster ways give up.
+    pub(crate) fn weight(&self) -> usize {
+        1_usize.saturating_add(self.states / STATES)
     }
 
     /// Every match, those that overlap united; none if there are too many. Looks again from the character after each start, so that a match beginning inside another is seen; once that

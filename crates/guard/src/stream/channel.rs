@@ -420,7 +420,7 @@ impl Channel {
             let most = (one.begun + LONGEST_KEY).saturating_sub(self.before);
             let spent = one.tail == Tail::Key && reached >= most;
             reached = if spent { ceil(text, most.min(reached)) } else { reached };
-            self.painter.extend(reached);
+            self.painter.extend(one.begun.saturating_sub(self.before), reached);
             if open && !spent && !done && !still.iter().any(|other| other.tail == one.tail) {
                 still.push(Following { at: text.len(), ..one });
             }

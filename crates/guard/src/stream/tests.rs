@@ -274,3 +274,23 @@ fn a_long_masked_tail_stays_masked() {
         assert!(out == format!("a {} b", "*".repeat(token.len())), "{size}");
     }
 }
+
+#[test]
+fn what_stands_between_two_keys_is_told() {
+    let document = r#"{"surfaces":["a2a_outbound"],"detectors":[{"id":"secret","action":"redact"}]}"#;
+    let document = read(document.as_bytes(), &Limits::default()).unwrap();
+    let pipeline = Arc::new(Pipeline::compile(&document, &Options { key: b"key", policy: "p", version: 1 }).unwrap());
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE KEY-----";
+    for between in ["between", ", and then ", ""] {
+        for size in 1..40 {
+            let mut inspector = pipeline.inspector(Surface::Outbound);
+            let mut out = String::new();
+            for piece in format!("a {key}{between}{key} b").as_bytes().chunks(size) {
+                out += &send(&mut inspector, "a", std::str::from_utf8(piece).unwrap(), Extent::Continues).1;
+            }
+            out += &inspector.finish().flushes.into_iter().map(|flush| flush.text).collect::<String>();
+            let token = "[REDACTED:secret.private_key]";
+            assert_eq!(out, format!("a {token}{between}{token} b"), "{size}");
+        }
+    }
+}
