@@ -2,8 +2,11 @@
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, Outlet } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { queries } from './api/queries'
 import { Empty, Waiting, Wrong } from './parts/states'
 import { Shell, useTenant } from './shell'
+import { isPlatform, useMe } from './session'
 import { s } from './strings'
 import { Agents } from './views/agents'
 
@@ -16,8 +19,12 @@ function search(given: Record<string, unknown>): Record<string, string> {
 
 function Home(): ReactNode {
   const tenant = useTenant()
-  if (!tenant) return <Empty title={s.noTenant}>{s.noTenantText}</Empty>
-  return <Navigate to={`/t/${tenant}/agents` as string} replace />
+  const { data, isPending } = useQuery(queries.tenants())
+  const me = useMe()
+  if (isPending) return <div className="page"><Waiting /></div>
+  if (data?.length === 0 && isPlatform(me)) return <Navigate to="/tenants" replace />
+  if (!tenant) return <Empty title={s.noRole}>{s.noRoleText}</Empty>
+  return <Navigate to={`/t/${tenant}/mission` as string} replace />
 }
 
 const home = createRoute({ getParentRoute: () => root, path: '/', component: Home })
@@ -26,11 +33,26 @@ const inTenant = createRoute({ getParentRoute: () => root, path: '/t/$tenant', c
 const tenantRoutes = [
   createRoute({ getParentRoute: () => inTenant, path: 'agents', component: Agents }),
   createRoute({ getParentRoute: () => inTenant, path: 'agents/$name', component: lazyRouteComponent(() => import('./views/agent'), 'Agent') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'mission', component: lazyRouteComponent(() => import('./views/mission'), 'Mission') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'exchanges/$id', component: lazyRouteComponent(() => import('./views/exchange'), 'Exchange') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'audit', component: lazyRouteComponent(() => import('./views/audit'), 'Audit') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'principals', component: lazyRouteComponent(() => import('./views/principals'), 'Principals') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'principals/$name', component: lazyRouteComponent(() => import('./views/principals'), 'PrincipalView') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'policies', component: lazyRouteComponent(() => import('./views/policies'), 'Policies') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'policies/$name', component: lazyRouteComponent(() => import('./views/policies'), 'PolicyView') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'signing-keys', component: lazyRouteComponent(() => import('./views/signingkeys'), 'SigningKeys') }),
   createRoute({ getParentRoute: () => inTenant, path: 'register', component: lazyRouteComponent(() => import('./views/register'), 'Register') }),
 ]
 
+const gateway = () => import('./views/gateway')
+const gatewayRoutes = [
+  createRoute({ getParentRoute: () => root, path: 'settings', component: lazyRouteComponent(gateway, 'Settings') }),
+  createRoute({ getParentRoute: () => root, path: 'tenants', component: lazyRouteComponent(gateway, 'Tenants') }),
+  createRoute({ getParentRoute: () => root, path: 'admins', component: lazyRouteComponent(gateway, 'Admins'), validateSearch: search }),
+]
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, setup, inTenant.addChildren(tenantRoutes)]),
+  routeTree: root.addChildren([home, setup, inTenant.addChildren(tenantRoutes), ...gatewayRoutes]),
   defaultPreload: 'intent',
   defaultPendingComponent: () => <div className="page"><Waiting rows={8} /></div>,
   defaultErrorComponent: ({ error, reset }) => <div className="page"><Wrong error={error} retry={reset} /></div>,

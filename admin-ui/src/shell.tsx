@@ -26,9 +26,20 @@ export function useTenant(): string | undefined {
   return data?.some((one) => one.name === last) ? (last ?? undefined) : data?.find((one) => one.name === 'default')?.name ?? data?.[0]?.name
 }
 
-export const TENANT_VIEWS = [{ path: 'agents', label: s.navAgents, group: s.groupTenant, key: 'a' }] as const
+export const TENANT_VIEWS = [
+  { path: 'mission', label: s.navMission, group: s.groupTraffic, key: 'm' },
+  { path: 'audit', label: s.navAudit, group: s.groupTraffic, key: 'u' },
+  { path: 'agents', label: s.navAgents, group: s.groupTenant, key: 'a' },
+  { path: 'principals', label: s.navPrincipals, group: s.groupTenant, key: 'p' },
+  { path: 'policies', label: s.navPolicies, group: s.groupTenant, key: 'g' },
+  { path: 'signing-keys', label: s.navKeys, group: s.groupTenant, key: 'k' },
+] as const
 
-export const GATEWAY_VIEWS: readonly { path: string; label: string; key: string; needs: string }[] = []
+export const GATEWAY_VIEWS = [
+  { path: '/settings', label: s.navSettings, key: 's', needs: 'anybody' },
+  { path: '/tenants', label: s.navTenants, key: 't', needs: 'anybody' },
+  { path: '/admins', label: s.navAdmins, key: 'd', needs: 'manager' },
+] as const
 
 export function Shell(): ReactNode {
   const [opened, { toggle, close }] = useDisclosure()
@@ -43,8 +54,8 @@ export function Shell(): ReactNode {
   const { data: tenants } = useQuery(queries.tenants())
   const moveTo = (name: string | null) => {
     if (!name) return
-    const view = /^\/t\/[^/]+\/([^/]+)/.exec(path)?.[1] ?? 'agents'
-    void navigate({ to: `/t/${name}/${view}` })
+    const view = /^\/t\/[^/]+\/([^/]+)/.exec(path)?.[1] ?? 'mission'
+    void navigate({ to: `/t/${name}/${view === 'exchanges' ? 'mission' : view}` })
   }
   return (
     <AppShell header={{ height: 52 }} navbar={{ width: 212, breakpoint: 'sm', collapsed: { mobile: !opened } }} padding={0}>
@@ -73,7 +84,7 @@ export function Shell(): ReactNode {
       </AppShell.Header>
       <AppShell.Navbar p={10} style={{ background: 'var(--panel)', borderColor: 'var(--line)' }}>
         <nav aria-label={s.mainMenu}>
-          {tenant && [s.groupTenant].map((group) => (
+          {tenant && [s.groupTraffic, s.groupTenant].map((group) => (
             <div key={group}>
               <Text size="xs" c="dimmed" px={10} pt={10} pb={4}>{group}</Text>
               {TENANT_VIEWS.filter((view) => view.group === group).map((view) => (

@@ -58,7 +58,7 @@ export const s = {
   useAddress: 'Keep this address even if the card names another host', useAddressHint: 'For agents that publish an address only others can reach.',
   dialect: 'Dialect', dialectAuto: 'Ask the agent', dialectHint: 'Only if the agent can’t be asked.',
   foundAt: 'Card read at', whatWasAsked: 'Everything that was asked', warnings: 'Worth knowing', noWarnings: 'Nothing unusual.',
-  readCard: 'It calls itself', evidence: 'Why', declared: 'The card says',
+  readCard: 'It calls itself', cardSays: 'What its card says', evidence: 'Why', declared: 'The card says',
   nameHere: 'Name here', nameHint: 'Part of the address that callers use.', credentialNone: 'None', credentialBearer: 'Bearer token', credentialHeader: 'A header', credentialBasic: 'User and password',
   token: 'Token', headerName: 'Header', headerValue: 'Value', user: 'User', credentialNote: 'Stored sealed, sent only to this server, never shown again.',
   policyDefault: 'The tenant’s default', access: 'Who may call it', accessNew: 'A new principal with a key', accessOld: 'Principals that exist', accessNone: 'Nobody yet',
@@ -77,4 +77,54 @@ export const s = {
   notSpoken: 'not spoken', cardWants: 'The card asks callers for:', kind: 'Kind', versionIs: (version: number) => `version ${version}`, lastGood: 'Last good answer', lastFailure: 'Last failure',
   settings: 'Settings', visibility: 'Card is read by', pushNotMediated: 'offered by the agent; not passed on yet', verifies: (view: string) => `verifies (${view})`, verifiesNot: 'does not verify',
   principal: 'Principal',
+
+  // Mission Control and exchanges
+  span: 'Span of time', chartRate: 'Calls', chartLatency: 'Latency', outcomeOk: 'answered', outcomeStopped: 'stopped', outcomeFailed: 'Failed', blocked: 'Blocked',
+  callsHead: 'Calls', errors: 'Errors', stopped: 'Stopped', latency: 'Median latency', wouldBlock: 'Would block', streamsOpen: 'Streams open', since: 'since', seeBlocked: 'see them',
+  perMinute: (rate: number) => `${rate < 10 ? rate.toFixed(1) : Math.round(rate)} per minute`, inFlight: (count: number) => `${count} in flight`, stoppedCount: (count: number) => `${count} stopped`,
+  whoCallsWhom: 'Who calls whom', graphLabel: 'Principals on the left, agents on the right, a curve for each pair that talked', asTable: 'As a table', noCalls: 'No calls in this span.', agentHealth: 'Agents', openStreams: 'Streams open now', noStreams: 'No stream is open.',
+  live: 'Live', liveNow: 'as it happens', liveBroken: 'connection lost, trying again', liveConnecting: 'connecting', pausedWith: (count: number) => (count > 0 ? `paused, ${count} waiting` : 'paused'), pause: 'Pause', resume: 'Resume',
+  anyAgent: 'Any agent', anyPrincipal: 'Any principal', anyOutcome: 'Any outcome', dropped: (count: number) => `${count} exchanges came faster than this page could take them; the audit has them all.`,
+  waitingForCalls: 'Waiting for calls', waitingText: 'Every exchange appears here the moment it ends.', waitingFiltered: 'Exchanges that match the filters appear here the moment they end.',
+  time: 'Time', operation: 'Operation', outcome: 'Outcome', took: 'Took', findings: 'Findings', eventsCount: (count: number) => `${count} events`,
+  exchange: 'Exchange', timeline: 'Timeline', timelineExact: 'As measured stage by stage.', timelineRough: 'The record has the inspection and the wait for the agent; what is left is the gateway and, for a stream, its duration.',
+  stageAll: 'Whole exchange', stageGuard: 'Inspection', stageUpstream: 'Waiting for the agent', stageOurs: 'Gateway and relaying', stageRest: 'Everything else',
+  noFindings: 'No detector saw anything.', detector: 'Detector', action: 'Action', surface: 'Surface', where: 'Where', rawRecord: 'The whole record', facts: 'Facts', fault: 'Fault', key: 'Key', status: 'Status', began: 'Began', ended: 'Ended', from: 'From', task: 'Task', events: 'Events', bytes: 'Bytes',
+  bytesInOut: (into: number, out: number) => `${into} in, ${out} out`, correlationId: 'Correlation id', notRecordedYet: 'Not in the database yet', notRecordedText: 'Records reach the database a moment after the exchange has ended. If it stays away, the id belongs to another tenant or does not exist.',
+
+  // Principals
+  principalsLead: 'Who may call. A principal proves itself with a key and may do what its grants say, nothing else.', newPrincipal: 'New principal', noPrincipals: 'No principals yet',
+  noPrincipalsText: 'Make one for each program or person that calls agents, give it a key, and grant it the agents that it needs.', keys: 'Keys', mayCall: 'May call', lastUsed: 'Last used', nameRule: 'a-z, 0-9 and inner dashes, at most 63.',
+  kindAgent: 'An agent', kindService: 'Another program', kindUser: 'A person', principalDisabled: 'Disabled. Its keys are refused and its streams have ended.', principalEnabled: 'Enabled.', itsCalls: 'Its calls',
+  removePrincipal: 'Its keys are revoked, its grants removed and its open streams ended. This can’t be undone.', newKey: 'New key', noKeys: 'No keys. Without one it can’t call.', label: 'Label', labelHint: 'Where this key will be used.', expires: 'Expires', never: 'never', actions: 'Actions', revoke: 'Revoke',
+  revokeKey: 'Revoke this key?', revokeConsequence: (hint: string) => `${hint} stops working everywhere within seconds, and streams that were opened with it end. This can’t be undone.`, revoked: 'Revoked.', days: (count: number) => `in ${count} days`,
+  grants: 'Grants', newGrant: 'New grant', noGrantsYet: 'No grants: it may call nothing.', limits: 'Limits', grantRemoved: 'Grant removed.', cardsHint: 'Names, or * for all. tag:… selects by tag (in the source or with the CLI).', perMinuteLimit: 'Calls per minute', concurrentLimit: 'At the same time',
+
+  // Policies
+  policiesLead: 'What may be said, in both directions. A card has the policy that it names, else the tenant’s default; the floor holds for all.', newPolicy: 'New policy', noPolicies: 'No policies yet',
+  noPoliciesText: 'A new policy begins in shadow mode: it says what it would do and does nothing. Watch it for a day, then enforce it.', isDefault: 'Default', isFloor: 'Floor', mode: 'Mode', rules: 'Rules', usedBy: 'Used by', nobody: 'nobody', agentsCount: (count: number) => `${count} ${count === 1 ? 'agent' : 'agents'}`,
+  starterText: 'It begins with secrets redacted and injection blocked, in shadow mode.', policyInForce: 'Saved, and in force.', saveInForce: 'Save', setDefault: 'Make default', unsetDefault: 'No longer default', setFloor: 'Make floor', unsetFloor: 'No longer floor',
+  removePolicy: 'Cards that name it can’t be served without it, so it is kept while one does. This can’t be undone.', enforceLabel: 'Enforce', enforceHint: 'Off: shadow mode, which only records what it would have done.', ruleNumber: (at: number) => `Rule ${at}`, ruleName: 'Name', removeRule: (name: string) => `Remove rule ${name}`,
+  phrases: 'Phrases', phrasesHint: 'Enter adds one. Seen also in other cases, encodings and disguises.', pattern: 'Pattern', threshold: 'From this score on', thresholdHint: 'Out of 100; empty for the default.', addRule: 'Add a rule',
+  bench: 'Try it', benchText: 'Text', benchDraft: 'Judged by your unsaved changes.', benchStored: 'Judged by the version in force.', benchPlaceholder: 'Type or paste something', benchEmpty: 'What the policy would do appears as you type. Nothing is stored.', firstSurface: 'First surface', surfaceIn: 'Into the agent', surfaceOut: 'Out of the agent',
+  goesOnAs: 'Goes on as', sure: (score: number) => `${score} of 100`, notAsked: 'Guards outside are not asked here:',
+
+  // Signing keys
+  signingLead: 'Cards are signed with the tenant’s own Ed25519 key. A next key is published before it signs, a retiring one after, so that nobody’s verification breaks.', newSigningKey: 'New key', noSigningKeys: 'No signing keys', noSigningKeysText: 'Without an active key no card of this tenant can be served.',
+  keyMade: 'Made as the next key: published, not yet signing.', keyId: 'Key id', made: 'Made', activated: 'Activated', retired: 'Retired', keySet: 'Published at', keyActivate: 'Activate', keyRetire: 'Retire', keyErase: 'Erase',
+  keyActivateText: 'Cards are signed with it from now on; the key that is active now retires and stays published.', keyRetireText: 'It signs no more and stays published. Have another active key first, or cards can’t be served.', keyEraseText: 'It is no longer published, and its private half is erased: cards that were signed with it no longer verify.',
+
+  // Audit
+  auditLead: 'One record for every exchange, whoever vanished. Facts only: what was said is not in it.', export: 'Export', exportCsv: 'CSV, safe for spreadsheets', exportJsonl: 'JSON lines', exported: (count: number) => `${count} records exported.`, exportedPart: (count: number) => `The newest ${count} records exported; narrow the search, or use chancery audit export for all.`, exportFailed: 'The export failed; try again.',
+  noRecords: 'No records', noRecordsText: 'The first call leaves the first record.', noRecordsFiltered: 'Nothing matches. Widen the search.', recordsShown: (count: number) => `${count} records, newest first`, fromTime: 'From', untilTime: 'Until', clear: 'Clear',
+  refusals: 'Refused before anybody was proven', refusalsText: 'Wrong or missing credentials, counted by source.', reason: 'Reason', count: 'Count',
+
+  // Gateway
+  settingsLead: 'How the gateway is. Its configuration is in its file and environment: chancery config show.', gateway: 'Gateway', readyWord: 'ready', database: 'Database', answers: 'answers', answersNot: 'does not answer', revision: 'Revision', publicAddress: 'Callers reach it at',
+  checkRegistry: 'Configuration loaded', checkAudit: 'Records can be written', checkRunning: 'Running', relaxed: 'Relaxed options', relaxedNone: 'No option trades safety away.', relaxedText: 'These options trade safety for something else:', closedRows: 'Closed resources', closedNone: 'None.', closedText: 'These are closed because their rows are wrong. Mend and save them, or remove them.',
+  keyboard: 'Keyboard', shortcuts: [['Ctrl K or /', 'Search'], ['g m', 'Mission Control'], ['g a', 'Agents'], ['g p', 'Principals'], ['g g', 'Policies'], ['g k', 'Signing keys'], ['g u', 'Audit'], ['g s', 'Settings'], ['Space', 'Pause or resume the live feed']],
+  tenantsLead: 'Each tenant keeps its agents, principals, keys and policies apart from all others.', newTenant: 'New tenant', displayName: 'Name for people', suspendTenant: 'Suspend', resumeTenant: 'Resume', suspendText: 'Everything of this tenant looks missing to callers from now on, and its open streams end. Nothing is deleted.',
+  adminsLead: 'Who administers. Nobody can give a role that it does not have.', accounts: 'Accounts', tokens: 'Tokens', newAccount: 'New account', lastSignIn: 'Last sign-in', removeAccount: 'It is signed out everywhere and can’t sign in again.', accountNameRule: 'What is typed in to sign in: a-z, 0-9 and . - _ @ +', passwordKept: 'Leave empty to keep it. A new one ends all sessions.',
+  role: 'Role', everyTenant: 'every tenant', addRole: 'Add a role', rolePlatform: 'Platform admin', roleTenant: 'Tenant admin', roleOperator: 'Operator', roleAuditor: 'Auditor', stateHint: 'Disabled accounts are signed out at once.', stateActive: 'May sign in', stateDisabled: 'Disabled',
+  newToken: 'New token', noTokens: 'No tokens', noTokensText: 'A token lets a program use the admin API with roles of its own, and can be revoked alone.', revokeToken: 'Revoke this token?', revokeTokenText: 'Programs that use it are refused from now on. This can’t be undone.', tokenOnce: 'The token, shown this once', tokenFor: 'What it is for',
 }

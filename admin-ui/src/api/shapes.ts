@@ -93,8 +93,12 @@ export function writable<T extends object>(spec: T): T {
 
 /** The dialect a person would name it by. */
 export function dialectWord(spec: CardSpec): string {
-  const words = (spec.upstream?.interfaces ?? []).map((one) => `${bindingWord(one.binding)} ${one.version ?? ''}`.trim())
-  return [...new Set(words)].join(', ') || '–'
+  const versions = new Map<string, string[]>()
+  for (const one of spec.upstream?.interfaces ?? []) {
+    const binding = bindingWord(one.binding)
+    versions.set(binding, [...(versions.get(binding) ?? []), ...(one.version ? [one.version] : [])])
+  }
+  return [...versions].map(([binding, all]) => `${binding} ${[...new Set(all)].join(' ')}`.trim()).join(', ') || '–'
 }
 
 export function bindingWord(binding: string | undefined): string {

@@ -139,7 +139,7 @@ function Overview({ card }: { card: Card }): ReactNode {
   const ours = (grants.data ?? []).filter((grant) => reaches(grant, card.name))
   return (
     <div className="wide-left">
-      <Panel title={s.readCard}><CardFacts spec={card.spec} /></Panel>
+      <Panel title={s.cardSays}><CardFacts spec={card.spec} /></Panel>
       <Stack gap={16}>
         <Panel title={s.health} actions={<Anchor component={Link} to={`/t/${card.tenant}/mission?card=${card.name}` as string} size="sm">{s.navMission}</Anchor>}>
           {!health ? <Text size="sm" c="dimmed">{s.noCallsYet}</Text> : (

@@ -1,0 +1,59 @@
+// Where the time of an exchange went, as far as its record says.
+
+import { s } from '../strings'
+
+export interface Finding {
+  detector?: string
+  surface?: string
+  action?: string
+  pointer?: string
+  count?: number
+}
+
+export interface Detail {
+  peer?: string
+  policy?: string
+  events?: number
+  bytes_in?: number
+  bytes_out?: number
+  upstream_us?: number
+  guard_us?: number
+  findings?: Finding[]
+  stages?: { stage: string; us: number }[]
+}
+
+export interface Stage {
+  name: string
+  us: number
+  /** In per cent of the whole. */
+  from: number
+  width: number
+  kind: '' | 'guard' | 'rest'
+}
+
+/** RFC 3339 with up to six decimals, in microseconds. */
+export function microseconds(iso: string): number {
+  const digits = /\.(\d+)/.exec(iso)?.[1] ?? ''
+  return Math.floor(Date.parse(iso) / 1000) * 1_000_000 + Number(digits.padEnd(6, '0').slice(0, 6))
+}
+
+export function timeline(opened: string, closed: string | undefined, detail: Detail): { stages: Stage[]; exact: boolean } {
+  const known = (detail.stages ?? []).filter((stage) => stage.us > 0)
+  const whole = closed ? Math.max(1, microseconds(closed) - microseconds(opened)) : Math.max(1, (detail.upstream_us ?? 0) + (detail.guard_us ?? 0))
+  const parts: { name: string; us: number; kind: Stage['kind'] }[] = known.length > 0
+    ? known.map((stage) => ({ name: stage.stage, us: stage.us, kind: stage.stage.startsWith('guard') ? 'guard' : '' }))
+    : [
+        { name: s.stageGuard, us: detail.guard_us ?? 0, kind: 'guard' },
+        { name: s.stageUpstream, us: detail.upstream_us ?? 0, kind: '' },
+      ]
+  const sum = parts.reduce((all, part) => all + part.us, 0)
+  if (whole > sum) parts.push({ name: known.length > 0 ? s.stageRest : s.stageOurs, us: whole - sum, kind: 'rest' })
+  const scale = Math.max(whole, sum)
+  let at = 0
+  const stages = parts.filter((part) => part.us > 0).map((part): Stage => {
+    const stage = { ...part, from: (at / scale) * 100, width: (part.us / scale) * 100 }
+    at += part.us
+    return stage
+  })
+  return { stages: [{ name: s.stageAll, us: whole, from: 0, width: (whole / scale) * 100, kind: 'rest' }, ...stages], exact: known.length > 0 }
+}
