@@ -166,8 +166,9 @@ function AccountMenu(): ReactNode {
   const signOut = async () => {
     await ok(api.DELETE('/api/v1/session')).catch(() => undefined)
     trust(null)
-    client.clear()
     client.setQueryData(['me'], null)
+    // What this account has read is not left for the next one.
+    client.removeQueries({ predicate: (query) => query.queryKey[0] !== 'me' })
   }
   return (
     <>

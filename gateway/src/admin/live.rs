@@ -239,4 +239,4 @@ fn show_stream(admin: &Shared, stream: OpenStream) -> LiveStream {
 
 const TICK: Duration = Duration::from_secs(3);
 /// Every so many ticks the watcher's right to watch is looked up again.
-const ASK_AGAIN: u32 = 5;
+const ASK_AGAIN: u32 = 2;

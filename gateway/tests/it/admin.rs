@@ -1,9 +1,11 @@
 //! The admin API over HTTP: a gateway with an administrator at its desk, and what all resources have in common.
 
+mod access;
 mod cards;
 mod description;
 mod identity;
 mod keys;
+mod live;
 mod records;
 mod tenants;
 
@@ -35,6 +37,11 @@ impl Desk {
 
     /// `None` when the database is not to be had.
     pub(crate) async fn open_with(db: Db, settings: &[(&str, &str)]) -> Option<Self> {
+        Self::open_at(db, Clock::System, settings).await
+    }
+
+    /// With a clock of the test's own.
+    pub(crate) async fn open_at(db: Db, clock: Clock, settings: &[(&str, &str)]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let token_file = folder.path().join("admin.token");
         let mut options = std::fs::OpenOptions::new();
@@ -42,7 +49,7 @@ impl Desk {
         std::io::Write::write_all(&mut file, TOKEN.as_bytes()).unwrap();
         let path = token_file.display().to_string();
         let settings = [&[("CHANCERY__ADMIN__TOKEN_FILE", path.as_str())], settings].concat();
-        let h = Harness::start_with(db, Clock::System, &settings).await?;
+        let h = Harness::start_with(db, clock, &settings).await?;
         let http = reqwest::Client::builder().no_proxy().timeout(DEADLINE).build().unwrap();
         Some(Self { h, token_file, http, _folder: folder })
     }

@@ -49,6 +49,8 @@ pub(crate) struct Harness {
     pub(crate) public: SocketAddr,
     pub(crate) admin: SocketAddr,
     pub(crate) agents: sample_agents::Running,
+    /// Where the first administrator's account is made.
+    pub(crate) setup_link: Option<String>,
     http: reqwest::Client,
     expected_records: AtomicUsize,
     stop: CancellationToken,
@@ -118,6 +120,7 @@ impl Harness {
         let settings = load::load(&Source { file: None, environment }).unwrap();
         let bound = App::build(settings, clock).await.unwrap();
         let (public, admin) = (bound.public_address().unwrap(), bound.admin_address().unwrap());
+        let setup_link = bound.setup_link();
         let (app, stop) = (Arc::clone(&bound.app), CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the gateway's own tasks are what is under test")]
         let gateway = tokio::spawn(bound.run(stop.clone().cancelled_owned()));
@@ -128,6 +131,7 @@ impl Harness {
             public,
             admin,
             agents,
+            setup_link,
             http: http.timeout(DEADLINE).build().unwrap(),
             expected_records: AtomicUsize::new(0),
             stop,
