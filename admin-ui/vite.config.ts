@@ -17,7 +17,7 @@ function compressed(folder: string): void {
 }
 
 export default defineConfig({
-  plugins: [react(), { name: 'compressed', closeBundle: () => compressed('dist') }],
+  plugins: [react(), { name: 'compressed', writeBundle: ({ dir }) => compressed(dir ?? 'dist') }],
   // Scripts that are inline, or fetched by a preloader made at run time, would need a wider policy.
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 900, reportCompressedSize: false },
   server: { proxy: { '/api': { target: admin, changeOrigin: false } } },

@@ -20,11 +20,13 @@ fn main() -> std::io::Result<()> {
     }
     files.sort();
     let mut code = String::from("const FILES: &[File] = &[\n");
-    for path in &files {
-        line(&mut code, &dist, path)?;
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    for (number, path) in files.iter().enumerate() {
+        // The compiler reads copies: the page may be built again meanwhile.
+        let copy = out.join(format!("page-{number}"));
+        line(&mut code, &dist, path, &copy)?;
     }
     code.push_str("];\n");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     std::fs::write(out.join("page.rs"), code)
 }
 
@@ -42,16 +44,17 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
 }
 
 /// One file as an element of the table. A compressed twin (`x.js.gz`) stands beside its original under its own name.
-fn line(code: &mut String, dist: &Path, path: &Path) -> std::io::Result<()> {
+fn line(code: &mut String, dist: &Path, path: &Path, copy: &Path) -> std::io::Result<()> {
+    let bytes = std::fs::read(path)?;
+    std::fs::write(copy, &bytes)?;
     let mut hasher = DefaultHasher::new();
-    std::fs::read(path)?.hash(&mut hasher);
+    bytes.hash(&mut hasher);
     let name = path.strip_prefix(dist).unwrap_or(path).to_string_lossy().replace('\\', "/");
-    let absolute = path.canonicalize()?;
     let _ = writeln!(
         code,
         "    File {{ path: {:?}, bytes: include_bytes!({:?}), tag: \"\\\"{:016x}\\\"\" }},",
         format!("/{name}"),
-        absolute.display().to_string(),
+        copy.display().to_string(),
         hasher.finish()
     );
     Ok(())

@@ -40,7 +40,7 @@ export const variables: CSSVariablesResolver = () => ({
     '--line': '#e3e6eb',
     '--ground': '#f7f8fa',
     '--panel': '#ffffff',
-    '--good': '#1a7f4b', '--good-soft': '#e3f4ea',
+    '--good': '#146c3e', '--good-soft': '#e3f4ea',
     '--warn': '#8a5a00', '--warn-soft': '#fdf1d6',
     '--bad': '#b42318', '--bad-soft': '#fdeae8',
     '--calm': '#4a5362', '--calm-soft': '#eceff3',

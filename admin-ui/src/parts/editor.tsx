@@ -28,7 +28,7 @@ export default function Editor({ value, change, label, problems, readOnly = fals
     })
     return [
       json(), linter(jsonParseLinter()), said, lintGutter(), EditorView.lineWrapping,
-      EditorView.contentAttributes.of({ 'aria-label': label }),
+      EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     ]
   }, [problems, label])
   return (

@@ -64,7 +64,9 @@ export function Palette({ opened, close, tenant, platform }: {
     }
   }
   return (
-    <Modal opened={opened} onClose={close} withCloseButton={false} padding={0} size={560} yOffset="12vh" centered={false} aria-label={s.search}>
+    <Modal.Root opened={opened} onClose={close} size={560} yOffset="12vh" transitionProps={{ duration: 0 }}>
+      <Modal.Overlay />
+      <Modal.Content aria-label={s.search}><Modal.Body p={0}>
       <TextInput
         aria-label={s.search} placeholder={s.searchHint} size="md" variant="unstyled" px={16} py={4} value={text} data-autofocus
         role="combobox" aria-expanded="true" aria-controls="palette" aria-activedescendant={found[at] ? `palette-${at}` : undefined}
@@ -85,6 +87,7 @@ export function Palette({ opened, close, tenant, platform }: {
         ))}
         {found.length === 0 && <Text size="sm" c="dimmed" p={10}>{s.searchNothing}</Text>}
       </div>
-    </Modal>
+      </Modal.Body></Modal.Content>
+    </Modal.Root>
   )
 }

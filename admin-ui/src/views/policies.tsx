@@ -1,6 +1,6 @@
 // Guardrail policies: the list, and one with its form and its source side by side, a bench to try it on, its versions.
 
-import { Anchor, Button, Group, Modal, NumberInput, Select, Stack, Switch, Tabs, TagsInput, Text, Textarea, TextInput } from '@mantine/core'
+import { Anchor, Button, CloseButton, Group, Modal, NumberInput, Select, Stack, Switch, Tabs, TagsInput, Text, Textarea, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
@@ -225,11 +225,11 @@ function Form({ spec, set, readOnly }: { spec: PolicySpec; set: (spec: PolicySpe
         />
         {rules.map((rule, at) => (
           <div key={at} className="panel" style={{ padding: 12 }} role="group" aria-label={s.ruleNumber(at + 1)}>
-            <Group gap={8} align="end">
-              <Select label={s.detector} w={150} allowDeselect={false} data={[...new Set([...KINDS, rule.id])]} value={rule.id} onChange={(id) => put(at, { id: id ?? rule.id, action: rule.action ?? 'block', ...(rule.name ? { name: rule.name } : {}), ...(id === 'words' ? { words: [] } : {}) })} />
-              <Select label={s.action} w={120} allowDeselect={false} data={ACTIONS.filter((action) => !NO_SPAN.has(rule.id) || !['redact', 'mask', 'tokenise'].includes(action))} value={rule.action ?? null} onChange={(action) => put(at, { ...rule, action: action ?? 'block' })} />
-              <TextInput label={s.ruleName} style={{ flex: 1, minWidth: 110 }} placeholder={rule.id} value={rule.name ?? ''} onChange={(event) => { const next: Detector = { ...rule, name: event.currentTarget.value }; if (!next.name) delete next.name; put(at, next) }} />
-              <Button variant="default" onClick={() => set({ ...spec, detectors: rules.filter((_, index) => index !== at) })} aria-label={s.removeRule(rule.name ?? rule.id)}>{s.remove}</Button>
+            <Group gap={8} align="end" wrap="nowrap">
+              <Select label={s.detector} w={130} miw={84} allowDeselect={false} data={[...new Set([...KINDS, rule.id])]} value={rule.id} onChange={(id) => put(at, { id: id ?? rule.id, action: rule.action ?? 'block', ...(rule.name ? { name: rule.name } : {}), ...(id === 'words' ? { words: [] } : {}) })} />
+              <Select label={s.action} w={112} miw={84} allowDeselect={false} data={ACTIONS.filter((action) => !NO_SPAN.has(rule.id) || !['redact', 'mask', 'tokenise'].includes(action))} value={rule.action ?? null} onChange={(action) => put(at, { ...rule, action: action ?? 'block' })} />
+              <TextInput label={s.ruleName} style={{ flex: 1, minWidth: 60 }} placeholder={rule.id} value={rule.name ?? ''} onChange={(event) => { const next: Detector = { ...rule, name: event.currentTarget.value }; if (!next.name) delete next.name; put(at, next) }} />
+              <CloseButton size="lg" onClick={() => set({ ...spec, detectors: rules.filter((_, index) => index !== at) })} aria-label={s.removeRule(rule.name ?? rule.id)} />
             </Group>
             {rule.id === 'words' && <TagsInput mt={8} label={s.phrases} description={s.phrasesHint} value={rule.words ?? []} onChange={(words) => put(at, { ...rule, words })} />}
             {rule.id === 'pattern' && <TextInput mt={8} label={s.pattern} value={rule.pattern ?? ''} onChange={(event) => put(at, { ...rule, pattern: event.currentTarget.value })} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} />}

@@ -94,7 +94,12 @@ async fn nobody_without_a_proof_gets_past_the_door() {
     for (method, path, need) in RULES {
         for headers in nobody {
             let answer = ask(&desk, (method, path), "acme", headers).await;
-            assert_eq!(answer.status == StatusCode::UNAUTHORIZED && code(&answer) == "unauthenticated", *need != Need::Open, "{method} {path}: {}", answer.text());
+            assert_eq!(
+                answer.status == StatusCode::UNAUTHORIZED && code(&answer) == "unauthenticated",
+                *need != Need::Open,
+                "{method} {path}: {}",
+                answer.text()
+            );
         }
     }
     desk.h.finish().await;
@@ -104,11 +109,13 @@ async fn nobody_without_a_proof_gets_past_the_door() {
 async fn tokens_and_accounts_carry_no_more_than_their_maker_has() {
     let desk = Desk::acme().await;
     desk.make("/tenants", "other", &json!({})).await;
-    let root = json!({"name": "root", "password": PASSWORD, "spec": {"roles": [{"role": "platform_admin", "tenant": "*"}]}});
+    let root =
+        json!({"name": "root", "password": PASSWORD, "spec": {"roles": [{"role": "platform_admin", "tenant": "*"}]}});
     assert_eq!(desk.post("/admins", &root).await.status, StatusCode::CREATED);
     let bearer = format!("Bearer {}", token(&desk, json!([{"role": "tenant_admin", "tenant": "acme"}])).await);
     let send = async |method: Method, path: &str, body: Value, revision: &str| {
-        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json"), ("if-match", revision)];
+        let headers =
+            [("authorization", bearer.as_str()), ("content-type", "application/json"), ("if-match", revision)];
         desk.ask(method, &format!("/api/v1{path}"), &headers, body.to_string().into_bytes()).await
     };
     for beyond in [("platform_admin", "*"), ("auditor", "other"), ("auditor", "*"), ("tenant_admin", "other")] {
@@ -118,12 +125,15 @@ async fn tokens_and_accounts_carry_no_more_than_their_maker_has() {
         let account = send(Method::POST, "/admins", account, "1").await;
         assert_eq!((token.status, account.status), (StatusCode::FORBIDDEN, StatusCode::FORBIDDEN), "{beyond:?}");
     }
-    let within = json!({"name": "bob", "password": PASSWORD, "spec": {"roles": [{"role": "operator", "tenant": "acme"}]}});
+    let within =
+        json!({"name": "bob", "password": PASSWORD, "spec": {"roles": [{"role": "operator", "tenant": "acme"}]}});
     assert_eq!(send(Method::POST, "/admins", within, "1").await.status, StatusCode::CREATED);
     let listed = send(Method::GET, "/admins", json!({}), "1").await.json();
     assert_eq!(listed["items"].as_array().unwrap().len(), 1, "the platform's account is not for a tenant's eyes");
     // Neither seen, nor changed, nor given a password that one would know.
-    for (method, path) in [(Method::GET, "/admins/root"), (Method::DELETE, "/admins/root"), (Method::PUT, "/admins/root/password")] {
+    for (method, path) in
+        [(Method::GET, "/admins/root"), (Method::DELETE, "/admins/root"), (Method::PUT, "/admins/root/password")]
+    {
         let answer = send(method.clone(), path, json!({"password": PASSWORD}), "1").await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{method} {path}");
     }
@@ -182,7 +192,10 @@ async fn set_up(desk: &Desk) -> Browser {
 
 async fn the_first_account_is_made_by_its_link_once(db: Db) {
     let Some(desk) = Desk::open_with(db, &[]).await else { return };
-    assert_eq!(desk.ask(Method::GET, "/api/v1/setup", &[], vec![]).await.json(), json!({"needed": true, "signed_in": false}));
+    assert_eq!(
+        desk.ask(Method::GET, "/api/v1/setup", &[], vec![]).await.json(),
+        json!({"needed": true, "signed_in": false})
+    );
     let wrong = post(&desk, "/setup", &json!({"token": "x".repeat(43), "name": "eve", "password": PASSWORD})).await;
     assert_eq!(problem_paths(&wrong), ["token"]);
     let token = desk.h.setup_link.clone().unwrap().split_once('#').unwrap().1.to_owned();
@@ -190,10 +203,16 @@ async fn the_first_account_is_made_by_its_link_once(db: Db) {
     assert_eq!(problem_paths(&weak), ["password"]);
     let ada = set_up(&desk).await;
     let me = ada.send(&desk, Method::GET, "/me", &json!({})).await.json();
-    assert_eq!((&me["name"], &me["way"], &me["roles"][0]["role"]), (&json!("ada"), &json!("session"), &json!("platform_admin")));
+    assert_eq!(
+        (&me["name"], &me["way"], &me["roles"][0]["role"]),
+        (&json!("ada"), &json!("session"), &json!("platform_admin"))
+    );
     let again = post(&desk, "/setup", &json!({"token": token, "name": "eve", "password": PASSWORD})).await;
     assert_eq!((again.status, code(&again).as_str()), (StatusCode::CONFLICT, "setup_done"));
-    assert_eq!(desk.ask(Method::GET, "/api/v1/setup", &[("cookie", &ada.cookie)], vec![]).await.json(), json!({"needed": false, "signed_in": true}));
+    assert_eq!(
+        desk.ask(Method::GET, "/api/v1/setup", &[("cookie", &ada.cookie)], vec![]).await.json(),
+        json!({"needed": false, "signed_in": true})
+    );
     // The token of the file works as it did.
     assert_eq!(desk.read("/me").await["way"], "bootstrap");
     desk.h.finish().await;
@@ -214,7 +233,8 @@ async fn a_session_ends_when_it_should() {
     let clock = Clock::manual(1_790_000_000_000_000);
     let desk = Desk::open_at(Db::Sqlite, clock.clone(), &[]).await.unwrap();
     let first = set_up(&desk).await;
-    let alive = async |browser: &Browser| browser.send(&desk, Method::GET, "/me", &json!({})).await.status == StatusCode::OK;
+    let alive =
+        async |browser: &Browser| browser.send(&desk, Method::GET, "/me", &json!({})).await.status == StatusCode::OK;
     // Idle for 29 minutes again and again is no end; for 31 it is.
     for _ in 0..3 {
         clock.advance(29 * MINUTE);
@@ -268,9 +288,18 @@ async fn writes_of_a_browser_need_its_own_origin_and_the_proof() {
     for (method, path, need) in RULES.iter().filter(|(method, _, need)| *method != "GET" && *need != Need::Open) {
         let cookie = ("cookie", ada.cookie.as_str());
         let origin = ("origin", own.as_str());
-        for headers in [vec![cookie], vec![cookie, origin], vec![cookie, ("x-chancery-csrf", ada.csrf.as_str())], vec![cookie, origin, ("x-chancery-csrf", "00")]] {
+        for headers in [
+            vec![cookie],
+            vec![cookie, origin],
+            vec![cookie, ("x-chancery-csrf", ada.csrf.as_str())],
+            vec![cookie, origin, ("x-chancery-csrf", "00")],
+        ] {
             let answer = ask(&desk, (method, path), "acme", &headers).await;
-            assert_eq!((answer.status, code(&answer).as_str()), (StatusCode::FORBIDDEN, "csrf"), "{method} {path} {need:?}");
+            assert_eq!(
+                (answer.status, code(&answer).as_str()),
+                (StatusCode::FORBIDDEN, "csrf"),
+                "{method} {path} {need:?}"
+            );
         }
     }
     // Another site's origin, and another name for the machine, come to nothing before anything is looked at.
@@ -318,10 +347,19 @@ async fn the_page_comes_with_the_headers_that_keep_script_out() {
     for path in ["/", "/t/acme/agents", "/setup", "/api/v1/setup", "/api/openapi.json", "/api/v1/nothing"] {
         let answer = desk.ask(Method::GET, path, &[], vec![]).await;
         let policy = answer.header("content-security-policy");
-        for rule in ["default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "base-uri 'none'", "connect-src 'self'"] {
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self';",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+            "connect-src 'self'",
+        ] {
             assert!(policy.contains(rule), "{path}: {policy}");
         }
-        assert_eq!((answer.header("x-content-type-options"), answer.header("referrer-policy")), ("nosniff", "no-referrer"));
+        assert_eq!(
+            (answer.header("x-content-type-options"), answer.header("referrer-policy")),
+            ("nosniff", "no-referrer")
+        );
         let is_api = path.starts_with("/api");
         assert_eq!(answer.header("content-type").starts_with("text/html"), !is_api, "{path}");
         assert!(!is_api || answer.header("cache-control") == "no-store", "{path}");

@@ -16,7 +16,9 @@ async fn events(response: reqwest::Response, enough: impl Fn(&[(String, Value)])
             let Some(piece) = response.chunk().await.unwrap() else { break };
             text.push_str(std::str::from_utf8(&piece).unwrap());
             while let Some((event, rest)) = text.clone().split_once("\n\n") {
-                let named = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned());
+                let named = |name: &str| {
+                    event.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+                };
                 if let (Some(name), Some(data)) = (named("event:"), named("data:")) {
                     seen.push((name, serde_json::from_str(&data).unwrap()));
                 }
@@ -88,7 +90,8 @@ async fn an_exchange_is_seen_live_with_its_caller_and_counted() {
 #[tokio::test]
 async fn whoever_is_revoked_sees_nothing_more() {
     let desk = Desk::acme().await;
-    let made = desk.post("/tokens", &json!({"name": "eye", "roles": [{"role": "auditor", "tenant": "acme"}]})).await.json();
+    let made =
+        desk.post("/tokens", &json!({"name": "eye", "roles": [{"role": "auditor", "tenant": "acme"}]})).await.json();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let url = format!("{}/api/v1/live?tenant=acme", desk.url());
     let watch = client.get(&url).bearer_auth(made["token"].as_str().unwrap()).send().await.unwrap();
@@ -117,7 +120,10 @@ async fn a_draft_can_be_tried_as_the_gateway_would_call_it() {
     let names = |seen: &[(String, Value)]| seen.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     let seen = attempt(&desk, "echo", "is anybody there").await;
     assert_eq!((names(&seen).first().unwrap().as_str(), names(&seen).last().unwrap().as_str()), ("sent", "done"));
-    assert!(seen.iter().any(|(name, data)| name == "event" && data.to_string().contains("is anybody there")), "{seen:?}");
+    assert!(
+        seen.iter().any(|(name, data)| name == "event" && data.to_string().contains("is anybody there")),
+        "{seen:?}"
+    );
     assert_eq!(names(&attempt(&desk, "echo", "a heron").await), ["blocked", "done"]);
     let gone = card_spec("Gone", "http://127.0.0.1:1");
     desk.make("/tenants/acme/cards", "gone", &gone).await;
@@ -135,9 +141,14 @@ async fn a_dry_run_says_what_an_import_would_find_and_keeps_nothing() {
     assert_eq!(found.status, StatusCode::OK, "{}", found.text());
     let found = found.json();
     assert_eq!(found["preview"]["problems"], json!([]));
-    assert!(found["preview"]["spec"]["card"]["name"].is_string() && found["import"]["interfaces"][0]["dialect"].is_string());
+    assert!(
+        found["preview"]["spec"]["card"]["name"].is_string() && found["import"]["interfaces"][0]["dialect"].is_string()
+    );
     assert_eq!(desk.read("/tenants/acme/cards").await["items"], json!([]));
     let name = found["preview"]["name"].as_str().unwrap().to_owned();
-    assert_eq!(desk.post("/tenants/acme/cards/import", &json!({"url": url, "name": name})).await.status, StatusCode::CREATED);
+    assert_eq!(
+        desk.post("/tenants/acme/cards/import", &json!({"url": url, "name": name})).await.status,
+        StatusCode::CREATED
+    );
     desk.h.finish().await;
 }
