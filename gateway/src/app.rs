@@ -27,6 +27,7 @@ use crate::listener::{Acceptor, dispatch, refusal};
 use crate::live::Live;
 use crate::oauth;
 use crate::pipeline;
+use crate::pipeline::delegation::Delegation;
 use crate::pipeline::owner::PageKey;
 use crate::registry::Registry;
 use crate::registry::compile::Compiler;
@@ -169,6 +170,7 @@ impl App {
             Audit::open_dir(&settings.audit, clock.clone(), sink).map_err(StartError::Audit)?;
         tracing::info!(writers = recovered.writers, bytes = recovered.bytes, "the audit spool is open");
         let page_key = PageKey::new(&seal.derive("page tokens", "")).ok_or(StartError::Seal(SealError::Malformed))?;
+        let delegation = Delegation::new(Arc::clone(&seal), clock.clone(), &settings.headers.prefix);
         let calls = pipeline::Parts::new(
             &settings,
             store.clone(),
@@ -176,7 +178,7 @@ impl App {
                 Upstream::new(upstream.clone(), grpc.clone()),
                 pipeline::external::Outside::new(fetch.clone(), Arc::clone(&seal), clock.clone()),
             ),
-            page_key,
+            (page_key, delegation),
             &tasks,
         );
         let discovery = Discovery::new(settings.limits.card_cache_bytes);

@@ -8,6 +8,7 @@ use crate::audit::{AuditFull, AuditLost, Outcome};
 use crate::pipeline::authenticate::AuthenticateError;
 use crate::pipeline::authorize::AuthorizeError;
 use crate::pipeline::decode::DecodeError;
+use crate::pipeline::delegation::DelegationError;
 use crate::pipeline::event::EventError;
 use crate::pipeline::forward::ForwardError;
 use crate::pipeline::guard::GuardError;
@@ -37,6 +38,9 @@ pub enum Reject {
     /// The body is no call.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// A delegation chain that does not hold.
+    #[error(transparent)]
+    Delegation(#[from] DelegationError),
     /// The process is stopping.
     #[error("the process is stopping")]
     Draining,
@@ -95,6 +99,7 @@ impl Reject {
             Self::Authenticate { error } => authenticate_fault(*error),
             Self::Authorize(error) => authorize_fault(*error),
             Self::Decode(error) => decode_fault(error),
+            Self::Delegation(error) => delegation_fault(*error),
             Self::Draining => Fault::new(FaultKind::Overloaded, "the gateway is stopping, try again"),
             Self::Forward(error) => forward_fault(error),
             Self::Guard(error) => guard_fault(error),
@@ -110,7 +115,7 @@ impl Reject {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Audit | Self::Draining | Self::Internal => Blame::Gateway,
-            Self::Authenticate { .. } | Self::Authorize(_) | Self::Route(_) => Blame::Caller,
+            Self::Authenticate { .. } | Self::Authorize(_) | Self::Delegation(_) | Self::Route(_) => Blame::Caller,
             Self::Decode(DecodeError::Limit(error)) | Self::Limit(error) => limit_blame(*error),
             Self::Decode(_) => Blame::Caller,
             Self::Forward(ForwardError::Limit(error)) => limit_blame(*error),
@@ -136,6 +141,7 @@ impl Reject {
             | Self::Authenticate { .. }
             | Self::Authorize(_)
             | Self::Decode(_)
+            | Self::Delegation(_)
             | Self::Forward(_)
             | Self::Internal
             | Self::Limit(_)
@@ -163,6 +169,7 @@ impl Reject {
             Self::Authenticate { .. }
             | Self::Authorize(_)
             | Self::Decode(_)
+            | Self::Delegation(_)
             | Self::Forward(_)
             | Self::Guard(_)
             | Self::Internal
@@ -190,12 +197,32 @@ impl Reject {
         )
     }
 
+    /// What only the record says about it.
+    #[must_use]
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Delegation(DelegationError::Bad(bad)) => Some(bad.name()),
+            Self::Delegation(DelegationError::Incomplete) => Some("incomplete"),
+            Self::Audit
+            | Self::Authenticate { .. }
+            | Self::Authorize(_)
+            | Self::Decode(_)
+            | Self::Draining
+            | Self::Forward(_)
+            | Self::Guard(_)
+            | Self::Internal
+            | Self::Limit(_)
+            | Self::Owner(_)
+            | Self::Route(_) => None,
+        }
+    }
+
     /// One word for counters.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Route(RouteError::Path(_)) => "bad_path",
-            Self::Route(RouteError::Head(_)) => "bad_head",
+            Self::Route(RouteError::Head(_) | RouteError::Said(_)) => "bad_head",
             Self::Route(RouteError::Elsewhere) => "not_found",
             Self::Authenticate { error: AuthenticateError::MissingCredential } => "missing_credential",
             Self::Authenticate { error: AuthenticateError::BadCredential } => "bad_credential",
@@ -205,6 +232,7 @@ impl Reject {
             Self::Authorize(AuthorizeError::Hidden) => "hidden",
             Self::Authorize(AuthorizeError::Forbidden { .. }) => "forbidden",
             Self::Decode(_) => "decode",
+            Self::Delegation(_) => "delegation",
             Self::Draining => "draining",
             Self::Forward(_) => "forward",
             Self::Guard(_) => "guard",
@@ -258,6 +286,10 @@ fn route_fault(error: RouteError) -> Fault {
         RouteError::Head(HeadError::RepeatedHeader) => {
             Fault::new(FaultKind::AmbiguousRequest, "a header that must be single occurs twice")
         }
+        RouteError::Said(_) => Fault::new(
+            FaultKind::AmbiguousRequest,
+            "a header that describes the run is too long, not printable, or there twice",
+        ),
         RouteError::Path(_) => Fault::new(FaultKind::AmbiguousRequest, "the path is ambiguous"),
         RouteError::Elsewhere => Fault::of(FaultKind::AgentNotFound),
     }
@@ -284,6 +316,16 @@ fn authorize_fault(error: AuthorizeError) -> Fault {
             Fault::new(FaultKind::PermissionDenied, format!("the operation {} is not granted", operation.name()))
         }
         AuthorizeError::Hidden => Fault::of(FaultKind::AgentNotFound),
+    }
+}
+
+fn delegation_fault(error: DelegationError) -> Fault {
+    match error {
+        DelegationError::Bad(_) => Fault::of(FaultKind::DelegationInvalid),
+        DelegationError::Incomplete => Fault::new(
+            FaultKind::AmbiguousRequest,
+            "send every delegation header as it came, each once, or none of them",
+        ),
     }
 }
 

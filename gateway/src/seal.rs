@@ -147,14 +147,13 @@ impl Seal {
     /// A key for another purpose; `purpose` and `name` tell such keys apart. Changes with the master key.
     #[must_use]
     pub fn derive(&self, purpose: &str, name: &str) -> Zeroizing<[u8; 32]> {
-        let mut derived = Zeroizing::new([0_u8; 32]);
-        let filled = self
-            .current
-            .derivation
-            .expand(&[purpose.as_bytes(), &[0], name.as_bytes()], HKDF_SHA256)
-            .and_then(|okm| okm.fill(derived.as_mut_slice()));
-        debug_assert!(filled.is_ok(), "32 bytes are one block of HKDF-SHA256");
-        derived
+        self.current.derive(purpose, name)
+    }
+
+    /// The same keys under every configured master key, the current one's first: for what is proven across a change of it.
+    #[must_use]
+    pub fn derive_all(&self, purpose: &str, name: &str) -> Vec<Zeroizing<[u8; 32]>> {
+        std::iter::once(&self.current).chain(&self.previous).map(|key| key.derive(purpose, name)).collect()
     }
 
     fn key(&self, id: [u8; KEY_ID_LEN]) -> Option<&Key> {
@@ -175,6 +174,16 @@ impl Key {
         let aead = UnboundKey::new(&AES_256_GCM, aead.as_slice()).map_err(|_| SealError::Malformed)?;
         let id = *id.first_chunk().ok_or(SealError::Malformed)?;
         Ok(Self { id, aead: LessSafeKey::new(aead), derivation: root })
+    }
+
+    fn derive(&self, purpose: &str, name: &str) -> Zeroizing<[u8; 32]> {
+        let mut derived = Zeroizing::new([0_u8; 32]);
+        let filled = self
+            .derivation
+            .expand(&[purpose.as_bytes(), &[0], name.as_bytes()], HKDF_SHA256)
+            .and_then(|okm| okm.fill(derived.as_mut_slice()));
+        debug_assert!(filled.is_ok(), "32 bytes are one block of HKDF-SHA256");
+        derived
     }
 }
 

@@ -7,6 +7,7 @@
 //! Place kept for the hash chain: a frame's flag byte has a bit for a 32-byte hash before the JSON (see `spool/frame.rs`).
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -58,6 +59,35 @@ pub struct Opening {
     /// The registry revision it is judged by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
+    /// On whose behalf, as proven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delegation: Option<DelegationFact>,
+    /// What the caller said about its run: names without their prefix.
+    #[serde(serialize_with = "texts", skip_serializing_if = "BTreeMap::is_empty")]
+    pub said: BTreeMap<String, String>,
+}
+
+/// The proven chain of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DelegationFact {
+    /// The id of the first call.
+    #[serde(serialize_with = "text")]
+    pub root: String,
+    /// The id of the call that caused this one.
+    #[serde(serialize_with = "text")]
+    pub parent: String,
+    /// How many delegations there were.
+    pub depth: u32,
+    /// Who made the call that caused this one.
+    #[serde(serialize_with = "text")]
+    pub actor: String,
+    /// Whom it is all for.
+    #[serde(serialize_with = "text")]
+    pub subject: String,
+    /// The calls so far.
+    #[serde(serialize_with = "text")]
+    pub chain: String,
 }
 
 /// How an exchange ended.
@@ -164,6 +194,9 @@ pub struct Closing {
     /// The reason of the fault that was answered.
     #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// Why it was refused, where the caller was not told.
+    #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The HTTP status that was answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
@@ -204,6 +237,10 @@ fn some_text<S: Serializer>(value: &Option<String>, serializer: S) -> Result<S::
         Some(value) => text(value, serializer),
         None => serializer.serialize_none(),
     }
+}
+
+fn texts<S: Serializer>(all: &BTreeMap<String, String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(all.iter().map(|(name, value)| (clean(name), clean(value))))
 }
 
 fn findings<S: Serializer>(all: &[FindingFact], serializer: S) -> Result<S::Ok, S::Error> {
@@ -281,6 +318,15 @@ mod tests {
             dialect: some(),
             method: bad(),
             entrance: bad(),
+            delegation: Some(DelegationFact {
+                root: bad(),
+                parent: bad(),
+                depth: 1,
+                actor: bad(),
+                subject: bad(),
+                chain: bad(),
+            }),
+            said: BTreeMap::from([(bad(), bad())]),
             ..Opening::default()
         };
         let finding = FindingFact {
@@ -296,6 +342,7 @@ mod tests {
             operation: some(),
             dialect: some(),
             fault: some(),
+            reason: some(),
             task_id: some(),
             context_id: some(),
             policy: some(),

@@ -5,13 +5,15 @@
 //! principal is proven are counted, not recorded (product.md D19). *Never* holds message text; no stage reads it.
 
 use crate::app::App;
-use crate::audit::{Audit, AuditFull, AuditLost, Closing, FindingFact, OpenRecord, Opening, Outcome, Slot};
+use crate::audit::{Audit, AuditFull, AuditLost, Closing, DelegationFact, FindingFact, OpenRecord, Opening, Outcome, Slot};
 use crate::clock::{Clock, Micros};
 use crate::live::{Live, Mark};
 use crate::pipeline::authenticate::Identity;
+use crate::pipeline::delegation::Chain;
 use crate::pipeline::guard::Findings;
 use crate::pipeline::head::Head;
 use crate::pipeline::route::Route;
+use crate::pipeline::said::Said;
 use crate::registry::{Grant, Snapshot};
 use crate::reject::Reject;
 use crate::telemetry::Metrics;
@@ -100,6 +102,23 @@ impl Trail {
         }
         self.opening.principal = Some(principal.id.clone());
         self.opening.key_id = Some(identity.credential_id().to_owned());
+    }
+
+    /// What it says about its run; recorded as said.
+    pub fn said(&mut self, said: &Said) {
+        self.opening.said = said.facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    }
+
+    /// On whose behalf, as proven.
+    pub fn delegated(&mut self, chain: Option<&Arc<Chain>>) {
+        self.opening.delegation = chain.map(|chain| DelegationFact {
+            root: chain.root().to_owned(),
+            parent: chain.parent().to_owned(),
+            depth: chain.depth(),
+            actor: chain.actor().to_owned(),
+            subject: chain.subject().to_owned(),
+            chain: chain.text(),
+        });
     }
 
     /// The card, where only the message named it.
@@ -265,6 +284,7 @@ impl Trail {
             return;
         }
         self.faulted(reject.fault().kind);
+        self.closing.reason = reject.reason().map(str::to_owned);
         if self.open().is_ok() {
             // The refusal is answered either way: nothing was done that a lost record would hide.
             let _ = self.close(reject.outcome(), status).await;

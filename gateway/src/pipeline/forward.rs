@@ -7,6 +7,7 @@
 use crate::config::Limits;
 use crate::pipeline::authorize::Permit;
 use crate::pipeline::decode::json_limits;
+use crate::pipeline::delegation::Delegation;
 use crate::pipeline::head::{self, Head};
 use crate::pipeline::limit::{LimitError, Slot};
 use crate::registry::{Card, Interface};
@@ -90,6 +91,8 @@ pub struct Way<'a> {
     pub head: &'a Head,
     /// The node's limits.
     pub limits: &'a Limits,
+    /// On whose behalf, for agents that may be told.
+    pub delegation: &'a Delegation,
     /// The name of the header that tells the tenant.
     pub tenant_header: &'a HeaderName,
 }
@@ -251,6 +254,7 @@ fn stamps(card: &Card, interface: &Interface, way: Way<'_>) -> Stamps {
         headers.extend(way.head.traceparent.clone().map(|value| (head::TRACEPARENT, value)));
         let state = way.head.tracestate.clone().filter(|_| way.head.traceparent.is_some());
         headers.extend(state.map(|value| (head::TRACESTATE, value)));
+        headers.extend(way.delegation.stamps(way.permit, &way.head.correlation_id));
     }
     Stamps { headers, extensions: way.head.extensions.clone(), version: interface.dialect.version() }
 }

@@ -6,6 +6,7 @@
 //! | [`authenticate`] | the principal | no, bad or two credentials |
 //! | [`early`] | the card that a gRPC message names | messages that cannot be read |
 //! | [`authorize`] | the permit | hidden cards |
+//! | [`delegation`] | the permit under the chain that the call came with | chains that do not hold |
 //! | [`audit`] | the slot, and at the end the record | a spool that is full |
 //! | [`limit`] | a place in all counts | rates, calls, bytes |
 //! | [`decode`] | the call | bodies, versions, operations |
@@ -19,6 +20,7 @@ pub mod authenticate;
 pub mod authorize;
 pub mod body;
 pub mod decode;
+pub mod delegation;
 pub mod early;
 pub mod encode;
 pub mod event;
@@ -32,6 +34,7 @@ mod parts;
 pub mod refusal;
 mod respond;
 pub mod route;
+pub mod said;
 
 pub use body::{Body, empty, full};
 pub use parts::Parts;
@@ -50,7 +53,9 @@ use head::Head;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use owner::Ownership;
+use route::RouteError;
 use refusal::Manner;
+use said::{Said, SaidError};
 use std::sync::Arc;
 
 /// What one request is judged by: the time, the world and the head, all taken once.
@@ -61,6 +66,9 @@ struct Exchange<'a> {
     head: &'a Head,
     caller: &'a Caller,
     public_url: Option<(usize, &'a PublicUrl)>,
+    /// What it says about its chain and its run, unproven.
+    presented: delegation::Presented,
+    said: Result<Said, SaidError>,
     now: Micros,
 }
 
@@ -84,7 +92,10 @@ pub async fn handle(app: Arc<App>, caller: Caller, request: Request<Incoming>) -
     // Becomes one record once a principal is proven; refusals before that are counted.
     let mut trail = Trail::new(&app, caller.source, &head, now);
     let public_url = forwarded::public_url(caller.peer, &parts, &app.settings.public);
-    let exchange = Exchange { app: &app, world: &world, head: &head, caller: &caller, public_url, now };
+    let presented = app.calls.delegation.presented(&parts.headers);
+    let said = Said::read(&parts.headers, &app.settings.headers.prefix);
+    let exchange =
+        Exchange { app: &app, world: &world, head: &head, caller: &caller, public_url, presented, said, now };
     match run(&exchange, &mut body, &mut manner, &mut trail).await {
         Ok(done) => respond::answer(&exchange, done, manner, trail).await,
         Err(reject) => {
@@ -114,6 +125,7 @@ async fn run(
     let throttled = |error| app.calls.throttle.judge(error, exchange.caller.source.ip(), now);
     let identity = authenticate::identify(head, &route.tenant, world, now).map_err(throttled)?;
     trail.identified(&identity);
+    trail.said(exchange.said.as_ref().map_err(|error| RouteError::from(*error))?);
 
     // Over gRPC the credential has decided the tenant, and the message names the card.
     let early = early::address(&mut route, &identity, head, body, (app, world)).await?;
@@ -122,6 +134,10 @@ async fn run(
     // May they? The permit is the only way on; no grant looks like no card.
     let permit = authorize::permit(&route, &identity, world)?;
     manner.permitted(permit.card());
+
+    // On whose behalf? A chain that holds stays with the permit.
+    let permit = delegation::accept(&exchange.presented, permit, &app.calls.delegation, now)?;
+    trail.delegated(permit.chain());
     trail.open()?;
     let (early, mut slot) = match early {
         Some(mut early) => {
@@ -139,6 +155,7 @@ async fn run(
     trail.called(&call, size);
     trail.shadowed(permit.would_deny(call.kind));
     manner.called(&call);
+    delegation::allow(&permit, call.kind)?;
 
     // Push is not mediated, so it is refused before anybody looks whose task it is about (A2A 1.0 §3.3.4).
     forward::refuse_push(&call)?;

@@ -3,6 +3,7 @@
 use crate::config::Settings;
 use crate::pipeline::authenticate::throttle::Throttle;
 use crate::pipeline::authorize::Permit;
+use crate::pipeline::delegation::Delegation;
 use crate::pipeline::external::Outside;
 use crate::pipeline::forward::Way;
 use crate::pipeline::head::Head;
@@ -24,6 +25,8 @@ pub struct Parts {
     pub owners: Arc<Owners>,
     /// The way out.
     pub upstream: Upstream,
+    /// Chains of delegations.
+    pub delegation: Delegation,
     /// Guards outside of this process.
     pub outside: Outside,
     /// The domain of error reasons that A2A does not define: the gateway's own name.
@@ -37,7 +40,7 @@ impl Parts {
         settings: &Settings,
         store: Store,
         (upstream, outside): (Upstream, Outside),
-        page_key: PageKey,
+        (page_key, delegation): (PageKey, Delegation),
         tasks: &Tasks,
     ) -> Self {
         let limits = &settings.limits;
@@ -46,6 +49,7 @@ impl Parts {
             throttle: Throttle::new(limits.bad_keys_per_minute),
             owners: Arc::new(Owners::new(store, limits.ownership_wait, page_key, tasks.clone())),
             upstream,
+            delegation,
             outside,
             own_domain: own_domain(settings),
         }
@@ -63,6 +67,7 @@ impl Parts {
             permit,
             head,
             limits: &settings.limits,
+            delegation: &self.delegation,
             tenant_header: &settings.headers.tenant_id,
         }
     }

@@ -34,6 +34,7 @@ impl Refusals {
             | Reject::Authenticate { .. }
             | Reject::Authorize(_)
             | Reject::Decode(_)
+            | Reject::Delegation(_)
             | Reject::Draining
             | Reject::Forward(_)
             | Reject::Limit(_)

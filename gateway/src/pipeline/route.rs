@@ -6,6 +6,7 @@
 //! because a caller without a credential hears of that first.
 
 use crate::pipeline::head::{Head, HeadError};
+use crate::pipeline::said::SaidError;
 use a2a::Target;
 use a2a::dialect::TargetError;
 use a2a::path::{self, PathError};
@@ -19,6 +20,9 @@ pub enum RouteError {
     /// The path has two readings.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// A header that describes the run cannot be recorded.
+    #[error(transparent)]
+    Said(#[from] SaidError),
     /// Not a path below a card.
     #[error("the path is not below /a2a/{{tenant}}/{{card}}")]
     Elsewhere,

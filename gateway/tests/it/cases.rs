@@ -76,7 +76,7 @@ async fn over_http2_too_the_path_alone_chooses_and_our_headers_are_ours() {
         &[][..],
         &[("host", "globex.test")],
         &[("x-forwarded-host", "globex.test"), ("x-original-url", "/a2a/globex/echo/message:send")],
-        &[("x-brutor-tenant-id", "globex"), ("x-brutor-delegation-root", "globex")],
+        &[("x-brutor-tenant-id", "globex")],
     ] {
         let answer = sender.send_request(over_http2("globex.test", "message:send", headers)).await.unwrap();
         assert_eq!(answer.status(), http::StatusCode::OK, "{headers:?}");

@@ -12,12 +12,11 @@ const SEND: &str = r#"{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{
 async fn our_headers_are_stamped_once_whatever_the_caller_sends() {
     let agent = start(Behaviour::Honest).await.unwrap();
     let rig = Plan::echo(CardSpec::of(&agent.url(), Dialect::R1)).start().await;
-    let spoofs: [&[(&str, &str)]; 9] = [
+    let spoofs: [&[(&str, &str)]; 8] = [
         &[("X-Brutor-Tenant-Id", "canary")],
         &[("x-brutor-tenant-id", "canary"), ("X-BRUTOR-TENANT-ID", "canary")],
         &[("X_Brutor_Tenant_Id", "canary")],
         &[("x-brutor_tenant-id", "canary")],
-        &[("x-brutor-delegation-root", "canary"), ("x-brutor-delegation-sig", "canary")],
         &[("X-Brutor-Anything", "canary")],
         &[("Connection", "x-brutor-tenant-id, authorization"), ("X-Brutor-Tenant-Id", "canary")],
         &[("X-Correlation-Id", "canary one"), ("X-Forwarded-For", "canary")],

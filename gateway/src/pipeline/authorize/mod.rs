@@ -12,6 +12,7 @@ mod withdrawal;
 pub use judge::{Judgement, judge};
 
 use crate::pipeline::authenticate::Identity;
+use crate::pipeline::delegation::Chain;
 use crate::pipeline::route::Route;
 use crate::registry::{Card, Grant, Principal, Snapshot, TenantWorld};
 use a2a::OperationKind;
@@ -39,6 +40,8 @@ pub struct Permit {
     tenant: Arc<TenantWorld>,
     card: Arc<Card>,
     judgement: Judgement,
+    /// The proven chain that it is used under, and the principals of its hops.
+    chain: Option<(Arc<Chain>, Vec<Arc<Principal>>)>,
 }
 
 /// Gives the permit for the card that `route` names.
@@ -66,7 +69,7 @@ fn permit_of(
     if !judgement.sees() {
         return Err(AuthorizeError::Hidden);
     }
-    Ok(Permit { identity: identity.clone(), principal, tenant: Arc::clone(tenant), card: Arc::clone(card), judgement })
+    Ok(Permit { identity: identity.clone(), principal, tenant: Arc::clone(tenant), card: Arc::clone(card), judgement, chain: None })
 }
 
 impl Permit {
@@ -86,6 +89,24 @@ impl Permit {
     #[must_use]
     pub fn card(&self) -> &Arc<Card> {
         &self.card
+    }
+
+    /// The same, used under a proven chain whose hops are `behind` it.
+    #[must_use]
+    pub(in crate::pipeline) fn under(self, chain: Arc<Chain>, behind: Vec<Arc<Principal>>) -> Self {
+        Self { chain: Some((chain, behind)), ..self }
+    }
+
+    /// The chain that it is used under.
+    #[must_use]
+    pub fn chain(&self) -> Option<&Arc<Chain>> {
+        self.chain.as_ref().map(|(chain, _)| chain)
+    }
+
+    /// The principals of the chain's hops.
+    #[must_use]
+    pub fn behind(&self) -> &[Arc<Principal>] {
+        self.chain.as_ref().map_or(&[], |(_, behind)| behind)
     }
 
     /// The grants that allow `operation`; all of them as long as it is not known.

@@ -3,8 +3,9 @@
 //! A key, principal, card or tenant that loses its power ends the stream at once. When a grant is withdrawn or
 //! something is denied anew, the permit is judged again by the state now in force, and lives on if it still holds.
 
-use super::{Permit, permit_of};
+use super::{Permit, judge, permit_of};
 use crate::clock::Clock;
+use crate::pipeline::delegation;
 use crate::registry::Registry;
 use crate::upstream::relay::{Withdrawal, Withdrawn};
 use a2a::OperationKind;
@@ -47,7 +48,14 @@ impl Permit {
         let card = [&self.tenant.cancelled, &self.card.cancelled].map(|token| (Withdrawn::Card, token.clone()));
         let grants = self.grants_for(Some(operation)).map(|grant| (Withdrawn::Grant, grant.cancelled.clone()));
         let standing = (Withdrawn::Grant, self.principal.standing.replaced.clone());
-        let all: Vec<(Withdrawn, CancellationToken)> = credential.chain(card).chain(grants).chain([standing]).collect();
+        let behind = self.behind().iter().flat_map(|hop| {
+            let judgement = judge(hop, &[], &self.tenant, &self.card);
+            let grants = judgement.grants_for(Some(operation)).map(|grant| grant.cancelled.clone()).collect::<Vec<_>>();
+            grants.into_iter().chain([hop.cancelled.clone(), hop.standing.replaced.clone()])
+        });
+        let behind = behind.map(|token| (Withdrawn::Grant, token));
+        let all = credential.chain(card).chain(grants).chain([standing]).chain(behind);
+        let all: Vec<(Withdrawn, CancellationToken)> = all.collect();
         let each = all.into_iter().map(|(what, token)| {
             Box::pin(async move {
                 token.cancelled_owned().await;
@@ -62,7 +70,15 @@ impl Permit {
         let world = registry.snapshot();
         let principal = Arc::clone(world.tenants.get(&self.tenant.name)?.principals.get(&self.principal.id)?);
         let standing = principal.standing.replaced.is_cancelled();
-        let permit = permit_of(principal, (&self.tenant.name, &self.card.name), &self.identity, &world).ok()?;
+        let mut permit = permit_of(principal, (&self.tenant.name, &self.card.name), &self.identity, &world).ok()?;
+        if let Some(chain) = self.chain() {
+            let behind = delegation::principals(chain, &permit.tenant).ok()?;
+            if behind.iter().any(|hop| hop.standing.replaced.is_cancelled()) {
+                return None;
+            }
+            permit = permit.under(Arc::clone(chain), behind);
+            delegation::allow(&permit, operation).ok()?;
+        }
         // The state in force must be a newer one than that which was just taken away.
         (permit.check(operation).is_ok() && !standing && permit.card.id == self.card.id).then_some(permit)
     }

@@ -1,0 +1,312 @@
+//! One chain: the text that is signed, its proof, and what may follow from it. Pure functions.
+//!
+//! The signed text is eleven fields, one a line, none empty: `v1`, key id, tenant, root, parent, depth, actor, subject,
+//! chain, audience, seconds of issue. The audience is the principal of the agent that was called: it alone may present the
+//! chain, so that a stolen one is worth nothing.
+
+use super::headers::Written;
+use super::key::{Key, Keys};
+use crate::clock::Micros;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// How long a chain holds, in seconds.
+const LIFETIME: i64 = 660;
+/// How far clocks may be apart, in seconds.
+pub(super) const LEEWAY: i64 = 60;
+/// The most hops of any chain.
+const MOST_HOPS: u32 = 8;
+const VERSION: &str = "v1";
+/// What stands before a principal that called an agent.
+const ACTOR: &str = "agent:";
+
+/// Why a chain does not hold. For the record alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadChain {
+    /// It was given to another principal.
+    #[error("it was given to another principal")]
+    Audience,
+    /// As many delegations as the grant allows, or more.
+    #[error("it is too deep")]
+    Depth,
+    /// Its time is over.
+    #[error("it has expired")]
+    Expired,
+    /// A field is empty, or has a character that cannot be in one.
+    #[error("a field cannot be read")]
+    Field,
+    /// It was issued later than now.
+    #[error("it was issued in the future")]
+    Future,
+    /// A principal in it is no longer there.
+    #[error("a principal in it is gone")]
+    Gone,
+    /// Its hops contradict its other fields.
+    #[error("its hops do not fit its other fields")]
+    Hops,
+    /// Its key is unknown, or not one of today's and yesterday's.
+    #[error("its key is not known")]
+    Key,
+    /// The card that is called is in it already.
+    #[error("it leads back to a card in it")]
+    Loop,
+    /// Its proof is not that of its fields.
+    #[error("its proof is wrong")]
+    Mac,
+    /// A principal in it may not do this itself.
+    #[error("a principal in it has no permit")]
+    NotPermitted,
+    /// Its proof cannot be read.
+    #[error("its proof cannot be read")]
+    Signature,
+}
+
+impl BadChain {
+    /// One word for the record.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Audience => "audience",
+            Self::Depth => "depth",
+            Self::Expired => "expired",
+            Self::Field => "field",
+            Self::Future => "future",
+            Self::Gone => "gone",
+            Self::Hops => "hops",
+            Self::Key => "key",
+            Self::Loop => "loop",
+            Self::Mac => "mac",
+            Self::NotPermitted => "not_permitted",
+            Self::Signature => "signature",
+        }
+    }
+}
+
+/// A proven chain. Only [`verify`] makes one of what a caller sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    root: String,
+    parent: String,
+    actor: String,
+    subject: String,
+    hops: Vec<Hop>,
+}
+
+/// One call of a chain: who called which card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// `prn-…`
+    pub principal: String,
+    /// The card's name.
+    pub card: String,
+}
+
+/// The fields that are signed.
+#[derive(Clone, Copy, Debug)]
+pub struct Signed<'a> {
+    /// The key's id.
+    pub key: &'a str,
+    /// The tenant.
+    pub tenant: &'a str,
+    /// The headers.
+    pub written: &'a Written,
+    /// Who may present it.
+    pub audience: &'a str,
+    /// Seconds since 1970.
+    pub issued_at: &'a str,
+}
+
+impl Signed<'_> {
+    /// The text; `None` where a field is empty or has a character that could be mistaken for the end of one.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let Written { root, parent, depth, actor, subject, chain, .. } = self.written;
+        let subject = subject.as_ref().unwrap_or(actor);
+        let fields = [
+            VERSION,
+            self.key,
+            self.tenant,
+            root,
+            parent,
+            depth,
+            actor,
+            subject,
+            chain,
+            self.audience,
+            self.issued_at,
+        ];
+        let sound = |field: &&str| !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_graphic());
+        fields.iter().all(sound).then(|| fields.join("\n"))
+    }
+}
+
+/// The parts of the `sig` header.
+struct Sig<'a> {
+    key: &'a str,
+    issued_at: &'a str,
+    audience: &'a str,
+    mac: Vec<u8>,
+}
+
+impl<'a> Sig<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let (version, key, issued_at) = (parts.next()?, parts.next()?, parts.next()?);
+        let (audience, mac) = (parts.next()?, parts.next()?);
+        let mac = URL_SAFE_NO_PAD.decode(mac).ok()?;
+        (version == VERSION && parts.next().is_none()).then_some(Self { key, issued_at, audience, mac })
+    }
+}
+
+/// Proves a chain that `presenter` of `tenant` sent.
+///
+/// # Errors
+/// [`BadChain`]
+pub(super) fn verify(
+    written: &Written,
+    (tenant, presenter): (&str, &str),
+    keys: &Keys,
+    now: Micros,
+) -> Result<Chain, BadChain> {
+    let sig = Sig::read(&written.sig).ok_or(BadChain::Signature)?;
+    let signed = Signed { key: sig.key, tenant, written, audience: sig.audience, issued_at: sig.issued_at };
+    let text = signed.text().ok_or(BadChain::Field)?;
+    let key = keys.named(sig.key, tenant, now).ok_or(BadChain::Key)?;
+    if !key.proves(&text, &sig.mac) {
+        return Err(BadChain::Mac);
+    }
+    // From here on every field is as we wrote it.
+    if sig.audience != presenter {
+        return Err(BadChain::Audience);
+    }
+    check_time(sig.issued_at, now)?;
+    Chain::read(written)
+}
+
+fn check_time(issued_at: &str, now: Micros) -> Result<(), BadChain> {
+    let issued: i64 = issued_at.parse().map_err(|_| BadChain::Field)?;
+    let age = now.div_euclid(1_000_000).saturating_sub(issued);
+    if age < -LEEWAY {
+        return Err(BadChain::Future);
+    }
+    if age > LIFETIME + LEEWAY { Err(BadChain::Expired) } else { Ok(()) }
+}
+
+impl Chain {
+    /// What proven headers say.
+    fn read(written: &Written) -> Result<Self, BadChain> {
+        let hop = |text: &str| {
+            let (principal, card) = text.split_once('>')?;
+            Some(Hop { principal: principal.to_owned(), card: card.to_owned() })
+        };
+        let hops: Option<Vec<Hop>> = written.chain.split(',').map(hop).collect();
+        let hops = hops.filter(|hops| (1..=MOST_HOPS as usize).contains(&hops.len())).ok_or(BadChain::Hops)?;
+        let subject = written.subject.as_ref().unwrap_or(&written.actor);
+        let is = |hop: Option<&Hop>, who: &str| {
+            hop.is_some_and(|hop| who.strip_prefix(ACTOR) == Some(&hop.principal) && !hop.card.is_empty())
+        };
+        let fits = written.depth == hops.len().to_string()
+            && is(hops.last(), &written.actor)
+            && is(hops.first(), subject);
+        if !fits {
+            return Err(BadChain::Hops);
+        }
+        let Written { root, parent, actor, .. } = written.clone();
+        Ok(Self { root, parent, actor, subject: subject.clone(), hops })
+    }
+
+    /// The chain of a call that is forwarded over `hop` under the id `correlation_id`. Without one before it, it begins here.
+    #[must_use]
+    pub fn next(before: Option<&Self>, hop: Hop, correlation_id: &str) -> Self {
+        let actor = format!("{ACTOR}{}", hop.principal);
+        let mut next = before.cloned().unwrap_or_else(|| Self {
+            root: correlation_id.to_owned(),
+            parent: String::new(),
+            actor: String::new(),
+            subject: actor.clone(),
+            hops: Vec::new(),
+        });
+        correlation_id.clone_into(&mut next.parent);
+        next.actor = actor;
+        next.hops.push(hop);
+        next
+    }
+
+    /// Its headers, for `audience` alone; `None` where a name in it cannot be signed.
+    #[must_use]
+    pub fn written(&self, tenant: &str, audience: &str, key: &Key, now: Micros) -> Option<Written> {
+        let issued_at = now.div_euclid(1_000_000).to_string();
+        let mut written = Written {
+            root: self.root.clone(),
+            parent: self.parent.clone(),
+            depth: self.depth().to_string(),
+            actor: self.actor.clone(),
+            subject: Some(self.subject.clone()),
+            chain: self.text(),
+            sig: String::new(),
+        };
+        let signed = Signed { key: key.id(), tenant, written: &written, audience, issued_at: &issued_at };
+        let mac = URL_SAFE_NO_PAD.encode(key.sign(&signed.text()?));
+        written.sig = format!("{VERSION}.{}.{issued_at}.{audience}.{mac}", key.id());
+        Some(written)
+    }
+
+    /// Refuses a call of a card that is in it already.
+    ///
+    /// # Errors
+    /// [`BadChain::Loop`]
+    pub fn check_loop(&self, card: &str) -> Result<(), BadChain> {
+        if self.hops.iter().any(|hop| hop.card == card) { Err(BadChain::Loop) } else { Ok(()) }
+    }
+
+    /// Refuses one more delegation beyond `most`, or beyond what any chain may have.
+    ///
+    /// # Errors
+    /// [`BadChain::Depth`]
+    pub fn check_depth(&self, most: u32) -> Result<(), BadChain> {
+        if self.depth() < most.min(MOST_HOPS) { Ok(()) } else { Err(BadChain::Depth) }
+    }
+
+    /// The id of the first call.
+    #[must_use]
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// The id of the call that caused this one.
+    #[must_use]
+    pub fn parent(&self) -> &str {
+        &self.parent
+    }
+
+    /// How many delegations there were.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        u32::try_from(self.hops.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Who made the call that caused this one.
+    #[must_use]
+    pub fn actor(&self) -> &str {
+        &self.actor
+    }
+
+    /// Whom it is all for.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// The calls so far, the first one first.
+    #[must_use]
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops
+    }
+
+    /// The calls so far as the header has them.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let hops: Vec<String> = self.hops.iter().map(|hop| format!("{}>{}", hop.principal, hop.card)).collect();
+        hops.join(",")
+    }
+}

@@ -1,0 +1,114 @@
+//! The published vectors, replayed; they were made by another implementation (`docs/vectors/delegation.py`).
+
+use super::{BadChain, Hop, Keys, Names, Presented, Written, chain};
+use crate::clock::Micros;
+use crate::config::{MasterKey, MasterKeys};
+use crate::seal::Seal;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use std::sync::Arc;
+
+const VECTORS: &str = include_str!("../../../../docs/vectors/delegation.json");
+
+fn keys(vectors: &Value) -> Keys {
+    let key = |text: &Value| MasterKey::parse(text.as_str().unwrap()).unwrap();
+    let current = key(&vectors["master_key"]);
+    let previous = vectors["previous_master_keys"].as_array().unwrap().iter().map(key).collect();
+    Keys::new(Arc::new(Seal::new(&MasterKeys { current, previous }).unwrap()))
+}
+
+fn micros(seconds: &Value) -> Micros {
+    seconds.as_i64().unwrap() * 1_000_000
+}
+
+/// What comes of one vector: `ok`, `incomplete`, or why not.
+fn judged(case: &Value, keys: &Keys) -> Result<super::Chain, String> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in case["headers"].as_object().unwrap() {
+        let values = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        for value in values {
+            let name = HeaderName::from_bytes(format!("x-brutor-delegation-{name}").as_bytes()).unwrap();
+            // What no HTTP message can carry ends before it gets here.
+            let value = HeaderValue::from_bytes(value.as_str().unwrap().as_bytes()).map_err(|_| "header".to_owned())?;
+            headers.append(name, value);
+        }
+    }
+    let written = match Names::new("x-brutor-").read(&headers) {
+        Presented::Absent => return Err("absent".to_owned()),
+        Presented::Incomplete => return Err("incomplete".to_owned()),
+        Presented::Written(written) => written,
+    };
+    held(&written, case, keys).map_err(|bad| bad.name().to_owned())
+}
+
+fn held(written: &Written, case: &Value, keys: &Keys) -> Result<super::Chain, BadChain> {
+    let text = |name: &str| case[name].as_str().unwrap();
+    let chain = chain::verify(written, (text("tenant"), text("presenter")), keys, micros(&case["now"]))?;
+    chain.check_loop(text("card"))?;
+    chain.check_depth(u32::try_from(case["max_depth"].as_u64().unwrap()).unwrap())?;
+    Ok(chain)
+}
+
+/// T-DEL-1
+#[test]
+fn every_published_vector_is_judged_as_it_says() {
+    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+    let keys = keys(&vectors);
+    let cases = vectors["cases"].as_array().unwrap();
+    assert!(cases.len() >= 40, "{}", cases.len());
+    for case in cases {
+        let name = case["name"].as_str().unwrap();
+        match (judged(case, &keys), case["expect"].as_str().unwrap()) {
+            (Ok(chain), "ok") => {
+                assert_eq!(chain.root(), case["headers"]["root"], "{name}");
+                assert_eq!(chain.text(), case["headers"]["chain"], "{name}");
+                assert_eq!(chain.subject(), case["subject"], "{name}");
+            }
+            (Err(why), expected) => assert_eq!(why, expected, "{name}"),
+            (Ok(_), expected) => panic!("{name} was taken, and should be {expected}"),
+        }
+    }
+}
+
+/// The other direction: what we write is what the other implementation writes, byte for byte.
+#[test]
+fn a_chain_is_written_as_published() {
+    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+    let keys = keys(&vectors);
+    for made in vectors["written"].as_array().unwrap() {
+        let text = |name: &str| made[name].as_str().unwrap();
+        let now = micros(&made["now"]);
+        let mut before: Option<chain::Chain> = None;
+        for hop in made["hops"].as_array().unwrap() {
+            let at = |place: usize| hop[place].as_str().unwrap().to_owned();
+            before = Some(chain::Chain::next(before.as_ref(), Hop { principal: at(0), card: at(1) }, &at(2)));
+        }
+        let key = keys.current(text("tenant"), now);
+        let written = before.unwrap().written(text("tenant"), text("audience"), &key, now).unwrap();
+        for (name, value) in Names::new("x-brutor-").write(&written) {
+            let field = name.as_str().strip_prefix("x-brutor-delegation-").unwrap();
+            assert_eq!(value.to_str().unwrap(), made["headers"][field], "{field}");
+        }
+    }
+}
+
+/// Whatever byte of whatever field is changed, the chain does not hold.
+#[test]
+fn any_changed_byte_is_noticed() {
+    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+    let keys = keys(&vectors);
+    let case = vectors["cases"].as_array().unwrap().iter().find(|case| case["expect"] == "ok").unwrap();
+    let Value::Object(fields) = &case["headers"] else { panic!("no headers") };
+    for (field, value) in fields {
+        let value = value.as_str().unwrap();
+        for at in 0..value.len() {
+            let mut bytes = value.as_bytes().to_vec();
+            bytes[at] = if bytes[at] == b'a' { b'b' } else { b'a' };
+            let mut changed = case.clone();
+            changed["headers"][field] = String::from_utf8(bytes).unwrap().into();
+            if changed["headers"][field] != *value {
+                assert!(judged(&changed, &keys).is_err(), "{field} at {at}");
+            }
+        }
+    }
+}
