@@ -7,6 +7,7 @@ use super::body::value;
 use super::error::ApiError;
 use super::extract::{Query, limit};
 use super::resource::{existing_tenant, micros, rfc3339};
+use crate::audit::{DelegationFact, Opening};
 use axum::Json;
 use axum::extract::State;
 use base64::Engine as _;
@@ -78,8 +79,28 @@ pub(super) struct RecordView {
     pub correlation_id: String,
     /// Which task.
     pub task_id: Option<String>,
+    /// On whose behalf, where the call came with a chain of delegations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delegation: Option<DelegationView>,
     /// All the rest: findings, counts, timings.
     pub detail: serde_json::Value,
+}
+
+/// The proven chain of an exchange.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DelegationView {
+    /// The correlation id of the first call.
+    pub root: String,
+    /// The correlation id of the call that caused this one.
+    pub parent: String,
+    /// How many delegations there were.
+    pub depth: u32,
+    /// Who made the call that caused this one, by name; by id if it was removed.
+    pub actor: String,
+    /// Whom it is all for, by name; by id if it was removed.
+    pub subject: String,
+    /// The calls so far, `principal>card`, by id.
+    pub chain: String,
 }
 
 /// A page of records, newest first.
@@ -176,10 +197,13 @@ async fn principal_id(admin: &Shared, tenant: &TenantId, who: &str) -> Result<St
 /// The names of the principals of these records, by id: one look-up for each.
 async fn names(admin: &Shared, tenant: &TenantId, rows: &[AuditRecord]) -> Result<HashMap<String, String>, ApiError> {
     let mut names = HashMap::new();
-    for id in rows.iter().filter_map(|row| row.principal.as_ref()) {
-        if !names.contains_key(id) {
-            let row = admin.store.principal_by_id(tenant, id).await?;
-            names.insert(id.clone(), row.map_or_else(|| id.clone(), |row| row.name));
+    let behind = rows.iter().filter_map(delegation).flat_map(|fact| [fact.actor, fact.subject]);
+    let behind = behind.map(|agent| principal_of(&agent).to_owned());
+    for id in rows.iter().filter_map(|row| row.principal.clone()).chain(behind) {
+        if !names.contains_key(&id) {
+            let row = admin.store.principal_by_id(tenant, &id).await?;
+            let name = row.map_or_else(|| id.clone(), |row| row.name);
+            names.insert(id, name);
         }
     }
     Ok(names)
@@ -208,8 +232,32 @@ pub(super) async fn summaries(
     Ok(Json(Summaries { items }))
 }
 
+/// The chain of a record, if it has one.
+fn delegation(row: &AuditRecord) -> Option<DelegationFact> {
+    #[derive(Deserialize)]
+    struct Document {
+        opened: Option<Opening>,
+    }
+    serde_json::from_slice::<Document>(&row.document).ok()?.opened?.delegation
+}
+
+/// The id in `agent:<id>`.
+fn principal_of(agent: &str) -> &str {
+    agent.strip_prefix("agent:").unwrap_or(agent)
+}
+
 fn show(row: AuditRecord, names: &HashMap<String, String>) -> Result<RecordView, ApiError> {
+    let named = |agent: &str| names.get(principal_of(agent)).map_or_else(|| agent.to_owned(), Clone::clone);
+    let delegation = delegation(&row).map(|fact| DelegationView {
+        actor: named(&fact.actor),
+        subject: named(&fact.subject),
+        root: fact.root,
+        parent: fact.parent,
+        depth: fact.depth,
+        chain: fact.chain,
+    });
     Ok(RecordView {
+        delegation,
         id: format!("{}-{}", row.writer, row.seq),
         tenant: row.tenant,
         opened_at: rfc3339(row.at_open),

@@ -16,6 +16,7 @@ mod authz;
 mod cases;
 mod commands;
 mod config;
+mod delegation;
 mod discovery;
 mod expiry;
 mod extended_card;

@@ -1,0 +1,62 @@
+//! What callers of the legacy wire are told.
+//!
+//! Answers in the generation that the agent gave them in: `{"task":…}` of 1.0, or a JSON-RPC `result` of 0.3. Refusals as
+//! `{"error":…,"message":…,"correlation_id":…}` with the status that HTTP+JSON has for them.
+
+use super::BadBody;
+use crate::pipeline::guard::GuardError;
+use crate::pipeline::refusal::Refusals;
+use crate::registry::Card;
+use crate::reject::Reject;
+use a2a::dialect::Wire;
+use a2a::{Answer, Dialect, Fault, FaultKind, OperationKind, Version, Voice};
+use json::{Json, Object};
+
+const JSON: &str = "application/json";
+
+/// How events and agents' faults are told to a caller whose agent speaks the card's first dialect.
+pub(in crate::pipeline) fn voice(asked: &Voice, card: &Card) -> Voice {
+    let version = card.upstream.interfaces.first().map_or(Version::V10, |first| first.dialect.version());
+    in_generation(asked, version)
+}
+
+fn in_generation(asked: &Voice, version: Version) -> Voice {
+    let (dialect, enveloped) = match version {
+        Version::V10 => (Dialect::R1, false),
+        Version::V03 => (Dialect::PathRpc, true),
+    };
+    Voice { dialect, enveloped, ..asked.clone() }
+}
+
+/// A whole answer.
+pub(in crate::pipeline) fn answer(asked: &Voice, kind: OperationKind, answer: Answer) -> Wire {
+    let wire = in_generation(asked, answer.origin).answer(kind, answer);
+    Wire { content_type: JSON, ..wire }
+}
+
+/// A refusal.
+pub(in crate::pipeline) fn refusal(reject: &Reject, fault: &Fault, refusals: &Refusals) -> Wire {
+    let word = fault.kind.reason().unwrap_or("ERROR").to_ascii_lowercase();
+    let mut body = Object::from([("error", Json::from(word))]);
+    if let Reject::Guard(error) = reject {
+        let (surface, rule) = match error {
+            GuardError::Blocked { surface, rule, .. } | GuardError::Unavailable { surface, rule } => {
+                (surface, rule.as_str())
+            }
+            GuardError::Failed { surface } => (surface, "inspection_failed"),
+        };
+        body.insert("guardrail", rule);
+        body.insert("surface", surface.name());
+    }
+    body.insert("message", fault.message.as_str());
+    body.insert("correlation_id", refusals.correlation_id.as_str());
+    if let Reject::Legacy(BadBody::UnknownSkill { known }) = reject {
+        body.insert("skills", known.iter().map(|skill| Json::from(skill.as_str())).collect::<Vec<_>>());
+    }
+    let status = match fault.kind {
+        // Whatever an agent does wrong is the same to this wire.
+        FaultKind::InvalidAgentResponse => 502,
+        other => other.http_status(),
+    };
+    Wire { status, content_type: JSON, body: json::write(&Json::Object(body)), trailers: Vec::new() }
+}
