@@ -17,6 +17,7 @@ mod cases;
 mod commands;
 mod config;
 mod delegation;
+mod delegation_vectors;
 mod discovery;
 mod expiry;
 mod extended_card;

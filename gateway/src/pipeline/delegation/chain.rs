@@ -162,7 +162,7 @@ impl<'a> Sig<'a> {
 ///
 /// # Errors
 /// [`BadChain`]
-pub(super) fn verify(
+pub fn verify(
     written: &Written,
     (tenant, presenter): (&str, &str),
     keys: &Keys,

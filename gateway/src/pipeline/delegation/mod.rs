@@ -16,7 +16,7 @@ mod chain;
 mod headers;
 mod key;
 
-pub use chain::{BadChain, Chain, Hop, Signed};
+pub use chain::{BadChain, Chain, Hop, Signed, verify};
 pub use headers::{Names, Presented, Written};
 pub use key::{Key, Keys};
 
@@ -93,7 +93,7 @@ pub fn accept(
         Presented::Written(written) => written,
     };
     let tenant = Arc::clone(permit.tenant());
-    let chain = chain::verify(written, (&tenant.name, &permit.principal().id), &delegation.keys, now)?;
+    let chain = verify(written, (&tenant.name, &permit.principal().id), &delegation.keys, now)?;
     chain.check_loop(&permit.card().name)?;
     let behind = principals(&chain, &tenant)?;
     Ok(permit.under(Arc::new(chain), behind))
@@ -122,6 +122,3 @@ pub fn principals(chain: &Chain, tenant: &TenantWorld) -> Result<Vec<Arc<Princip
     let now = |hop: &Hop| tenant.principals.get(&hop.principal).filter(|one| !one.cancelled.is_cancelled()).cloned();
     chain.hops().iter().map(|hop| now(hop).ok_or(BadChain::Gone)).collect()
 }
-
-#[cfg(test)]
-mod tests;

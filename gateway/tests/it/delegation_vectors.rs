@@ -1,14 +1,14 @@
 //! The published vectors, replayed; they were made by another implementation (`docs/vectors/delegation.py`).
 
-use super::{BadChain, Hop, Keys, Names, Presented, Written, chain};
-use crate::clock::Micros;
-use crate::config::{MasterKey, MasterKeys};
-use crate::seal::Seal;
+use chancery::clock::Micros;
+use chancery::config::{MasterKey, MasterKeys};
+use chancery::pipeline::delegation::{BadChain, Chain, Hop, Keys, Names, Presented, Written, verify};
+use chancery::seal::Seal;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use std::sync::Arc;
 
-const VECTORS: &str = include_str!("../../../../docs/vectors/delegation.json");
+const VECTORS: &str = include_str!("../../../docs/vectors/delegation.json");
 
 fn keys(vectors: &Value) -> Keys {
     let key = |text: &Value| MasterKey::parse(text.as_str().unwrap()).unwrap();
@@ -22,7 +22,7 @@ fn micros(seconds: &Value) -> Micros {
 }
 
 /// What comes of one vector: `ok`, `incomplete`, or why not.
-fn judged(case: &Value, keys: &Keys) -> Result<super::Chain, String> {
+fn judged(case: &Value, keys: &Keys) -> Result<Chain, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in case["headers"].as_object().unwrap() {
         let values = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
@@ -41,9 +41,9 @@ fn judged(case: &Value, keys: &Keys) -> Result<super::Chain, String> {
     held(&written, case, keys).map_err(|bad| bad.name().to_owned())
 }
 
-fn held(written: &Written, case: &Value, keys: &Keys) -> Result<super::Chain, BadChain> {
+fn held(written: &Written, case: &Value, keys: &Keys) -> Result<Chain, BadChain> {
     let text = |name: &str| case[name].as_str().unwrap();
-    let chain = chain::verify(written, (text("tenant"), text("presenter")), keys, micros(&case["now"]))?;
+    let chain = verify(written, (text("tenant"), text("presenter")), keys, micros(&case["now"]))?;
     chain.check_loop(text("card"))?;
     chain.check_depth(u32::try_from(case["max_depth"].as_u64().unwrap()).unwrap())?;
     Ok(chain)
@@ -78,10 +78,10 @@ fn a_chain_is_written_as_published() {
     for made in vectors["written"].as_array().unwrap() {
         let text = |name: &str| made[name].as_str().unwrap();
         let now = micros(&made["now"]);
-        let mut before: Option<chain::Chain> = None;
+        let mut before: Option<Chain> = None;
         for hop in made["hops"].as_array().unwrap() {
             let at = |place: usize| hop[place].as_str().unwrap().to_owned();
-            before = Some(chain::Chain::next(before.as_ref(), Hop { principal: at(0), card: at(1) }, &at(2)));
+            before = Some(Chain::next(before.as_ref(), Hop { principal: at(0), card: at(1) }, &at(2)));
         }
         let key = keys.current(text("tenant"), now);
         let written = before.unwrap().written(text("tenant"), text("audience"), &key, now).unwrap();
