@@ -5,7 +5,9 @@
 //! principal is proven are counted, not recorded (product.md D19). *Never* holds message text; no stage reads it.
 
 use crate::app::App;
-use crate::audit::{Audit, AuditFull, AuditLost, Closing, DelegationFact, FindingFact, OpenRecord, Opening, Outcome, Slot};
+use crate::audit::{
+    Audit, AuditFull, AuditLost, Closing, DelegationFact, FindingFact, OpenRecord, Opening, Outcome, Slot,
+};
 use crate::clock::{Clock, Micros};
 use crate::live::{Live, Mark};
 use crate::pipeline::authenticate::Identity;

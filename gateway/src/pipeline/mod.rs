@@ -53,8 +53,8 @@ use head::Head;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use owner::Ownership;
-use route::RouteError;
 use refusal::Manner;
+use route::RouteError;
 use said::{Said, SaidError};
 use std::sync::Arc;
 

@@ -162,7 +162,8 @@ async fn a_chain_is_worth_something_to_its_agent_alone_and_only_whole() {
     let forged: Vec<_> = chain
         .iter()
         .map(|(name, value)| {
-            let value = if name.ends_with("-subject") { format!("agent:{}", mallory.principal_id) } else { value.clone() };
+            let value =
+                if name.ends_with("-subject") { format!("agent:{}", mallory.principal_id) } else { value.clone() };
             (name.clone(), value)
         })
         .collect();

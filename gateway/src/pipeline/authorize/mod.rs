@@ -69,7 +69,14 @@ fn permit_of(
     if !judgement.sees() {
         return Err(AuthorizeError::Hidden);
     }
-    Ok(Permit { identity: identity.clone(), principal, tenant: Arc::clone(tenant), card: Arc::clone(card), judgement, chain: None })
+    Ok(Permit {
+        identity: identity.clone(),
+        principal,
+        tenant: Arc::clone(tenant),
+        card: Arc::clone(card),
+        judgement,
+        chain: None,
+    })
 }
 
 impl Permit {

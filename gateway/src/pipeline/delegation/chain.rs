@@ -122,19 +122,8 @@ impl Signed<'_> {
     pub fn text(&self) -> Option<String> {
         let Written { root, parent, depth, actor, subject, chain, .. } = self.written;
         let subject = subject.as_ref().unwrap_or(actor);
-        let fields = [
-            VERSION,
-            self.key,
-            self.tenant,
-            root,
-            parent,
-            depth,
-            actor,
-            subject,
-            chain,
-            self.audience,
-            self.issued_at,
-        ];
+        let fields =
+            [VERSION, self.key, self.tenant, root, parent, depth, actor, subject, chain, self.audience, self.issued_at];
         let sound = |field: &&str| !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_graphic());
         fields.iter().all(sound).then(|| fields.join("\n"))
     }
@@ -205,9 +194,8 @@ impl Chain {
         let is = |hop: Option<&Hop>, who: &str| {
             hop.is_some_and(|hop| who.strip_prefix(ACTOR) == Some(&hop.principal) && !hop.card.is_empty())
         };
-        let fits = written.depth == hops.len().to_string()
-            && is(hops.last(), &written.actor)
-            && is(hops.first(), subject);
+        let fits =
+            written.depth == hops.len().to_string() && is(hops.last(), &written.actor) && is(hops.first(), subject);
         if !fits {
             return Err(BadChain::Hops);
         }
