@@ -9,6 +9,8 @@ use sample_agents::hostile::{Reply, Script, Scripted};
 use tokio_util::sync::CancellationToken;
 
 const HOUR: i64 = 3_600_000_000;
+/// What is claimed is in the store, however busy the machine is.
+const PATIENT: [(&str, &str); 1] = [("CHANCERY__LIMITS__OWNERSHIP_WAIT", "10s")];
 
 /// An agent that has one task `t1` for whoever asks, and lists it to everybody.
 async fn agent() -> Scripted {
@@ -34,7 +36,7 @@ async fn ask(h: &Harness, key: &str, method: &str, path: &str) -> Heard {
 }
 
 async fn expires(db: Db) {
-    let Some(h) = Harness::start_with(db, Clock::manual(1_800_000_000_000_000), &[]).await else { return };
+    let Some(h) = Harness::start_with(db, Clock::manual(1_800_000_000_000_000), &PATIENT).await else { return };
     let agent = agent().await;
     let acme = h.tenant("acme").await;
     h.change_tenant("acme", |fields| fields.settings = br#"{"task_retention_days":2}"#.to_vec()).await;

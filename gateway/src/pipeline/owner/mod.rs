@@ -196,7 +196,11 @@ impl Owners {
                 Ok(principals)
             }
             Ok(None) | Err(_) => {
-                let put = |key| self.pending.put(key, principal, now).ok_or(OwnerError::Unavailable);
+                let put = |key: Key| match self.known.get(&key) {
+                    // Too old, but whose it was is known: only the store can say that it is forgotten.
+                    Some(owner) => Ok(owner.principal),
+                    None => self.pending.put(key, principal, now).ok_or(OwnerError::Unavailable),
+                };
                 keys.into_iter().map(put).collect()
             }
         }
