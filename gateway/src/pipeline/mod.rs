@@ -181,6 +181,6 @@ async fn run(
     trail.inspected(findings);
     let heard = heard.inspect_err(|_| trail.forget_names())?;
     let version = manner.voice.dialect.version();
-    let reply = respond::published(heard, (call.kind, version), &permit, exchange.public_url)?;
+    let reply = respond::published(heard, (call.kind, version), (&permit, &app.compiler), exchange.public_url)?;
     Ok(Done { reply, call: call.kind, permit, ownership, guards, slot })
 }

@@ -11,7 +11,7 @@ use crate::pipeline::audit::Trail;
 use crate::pipeline::body::Body;
 use crate::pipeline::event::EventPath;
 use crate::pipeline::forward::{self, ForwardError, Reply, Way};
-use crate::pipeline::guard::{Findings, Guards};
+use crate::pipeline::guard::{Findings, GuardError, Guards};
 use crate::pipeline::head::Head;
 use crate::pipeline::limit::Slot;
 use crate::pipeline::owner::Ownership;
@@ -19,6 +19,7 @@ use crate::pipeline::owner::list::{self, Step};
 use crate::pipeline::refusal::{Manner, rejected_answer};
 use crate::pipeline::{Done, Exchange, Permit, encode};
 use crate::registry::CardMembers;
+use crate::registry::compile::Compiler;
 use crate::reject::Reject;
 use crate::upstream::events::Events;
 use crate::upstream::last_state::LastState;
@@ -105,17 +106,23 @@ async fn early(mut events: Events, guards: &Guards, findings: &mut Findings) -> 
 
 /// An agent's extended card as the gateway publishes it: with the gateway's addresses in place of the agent's, under
 /// the public URL that the caller used, and the tenant's signatures over what is left after the guard (protocol 6.3).
-/// Callers of 1.0 get the members of 1.0 alone.
+/// Callers of 1.0 get the members of 1.0 alone. What the card guard flags is not signed, and nobody can have reviewed
+/// it: it is not told either (T-CARD-1).
 pub(super) fn published(
     reply: Reply,
     (kind, version): (OperationKind, Version),
-    permit: &Permit,
+    (permit, compiler): (&Permit, &Compiler),
     public_url: Option<(usize, &PublicUrl)>,
 ) -> Result<Reply, Reject> {
     match reply {
         Reply::Answer(mut answer, size) if kind == OperationKind::GetExtendedCard => {
             let bad =
                 || Reject::from(ForwardError::BadAnswer(BadAnswer::Shape { member: "card", problem: "is no card" }));
+            if let Some(flag) = compiler.flags(&json::write(&answer.body), None).into_iter().next() {
+                let rule = flag.problem.trim_start_matches("is flagged: ").to_owned();
+                let policy = "card guard".to_owned();
+                return Err(GuardError::Blocked { surface: guard::Surface::Card, policy, rule }.into());
+            }
             let document = answer.body.as_object().ok_or_else(bad)?;
             let public_url = public_url.ok_or(Reject::Internal)?;
             let members = match version {
