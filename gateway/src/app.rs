@@ -38,6 +38,8 @@ use crate::seal::{Seal, SealError};
 use crate::tasks::Tasks;
 use crate::telemetry::Metrics;
 use crate::upstream::Upstream;
+use crate::upstream::credential::Tokens;
+use crate::upstream::credential::identity::Making;
 
 /// The parts that requests need. Shared as one `Arc`; every part is fixed, what changes is inside the parts.
 #[derive(Debug)]
@@ -161,8 +163,9 @@ impl App {
         let public = bind("public", settings.public.listen).await?;
         let admin = bind("admin", settings.admin.listen).await?;
         let own = own(&settings, &[&public, &admin]);
-        let agents = |protocol| client(&settings, (&settings.egress.allow, "egress.allow"), own.clone(), protocol);
-        let (upstream, grpc) = (agents(Protocol::Http1)?, agents(Protocol::Http2)?);
+        let making = agents(&settings, own.clone());
+        let agent = |protocol| making.client(None, protocol).map_err(StartError::Tls);
+        let (upstream, grpc) = (agent(Protocol::Http1)?, agent(Protocol::Http2)?);
         let listed = (settings.egress.fetch_allow.as_slice(), "egress.fetch_allow");
         let fetch = client(&settings, listed, own.clone(), Protocol::Http1)?;
         let sink = Sink::Store(store.clone());
@@ -170,12 +173,13 @@ impl App {
             Audit::open_dir(&settings.audit, clock.clone(), sink).map_err(StartError::Audit)?;
         tracing::info!(writers = recovered.writers, bytes = recovered.bytes, "the audit spool is open");
         let page_key = PageKey::new(&seal.derive("page tokens", "")).ok_or(StartError::Seal(SealError::Malformed))?;
+        let tokens = Tokens::new(fetch.clone(), clock.clone());
         let delegation = Delegation::new(Arc::clone(&seal), clock.clone(), &settings.headers.prefix);
         let calls = pipeline::Parts::new(
             &settings,
             store.clone(),
             (
-                Upstream::new(upstream.clone(), grpc.clone()),
+                Upstream::new(upstream.clone(), grpc.clone(), tokens, making),
                 pipeline::external::Outside::new(fetch.clone(), Arc::clone(&seal), clock.clone()),
             ),
             (page_key, delegation),
@@ -359,6 +363,18 @@ fn own(settings: &Settings, sockets: &[&TcpListener]) -> Vec<Own> {
     own
 }
 
+/// What clients to agents are made from.
+fn agents(settings: &Settings, own: Vec<Own>) -> Making {
+    let limits = &settings.limits.upstream;
+    let allow = settings.egress.allow.clone();
+    Making {
+        rules: Arc::new(Rules::new(allow, own, Plaintext::Listed, "egress.allow")),
+        connect: limits.connect,
+        roots: settings.egress.roots.clone(),
+        client: ClientSettings { idle: limits.idle, head: limits.unary, ..ClientSettings::default() },
+    }
+}
+
 fn client(
     settings: &Settings,
     (allow, key): (&[AllowEntry], &'static str),
@@ -367,7 +383,8 @@ fn client(
 ) -> Result<Client, StartError> {
     let limits = &settings.limits.upstream;
     let rules = Arc::new(Rules::new(allow.to_vec(), own, Plaintext::Listed, key));
-    let connector = ConnectorSettings { timeout: limits.connect, ..ConnectorSettings::default() };
+    let extra_roots = settings.egress.roots.clone();
+    let connector = ConnectorSettings { timeout: limits.connect, extra_roots, ..ConnectorSettings::default() };
     let connector = Connector::new(rules, connector).map_err(StartError::Tls)?;
     let client = ClientSettings { idle: limits.idle, head: limits.unary, protocol, ..ClientSettings::default() };
     Ok(Client::new(connector, &client))

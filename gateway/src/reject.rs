@@ -13,9 +13,11 @@ use crate::pipeline::event::EventError;
 use crate::pipeline::forward::ForwardError;
 use crate::pipeline::guard::GuardError;
 use crate::pipeline::head::HeadError;
+use crate::pipeline::legacy::BadBody;
 use crate::pipeline::limit::LimitError;
 use crate::pipeline::owner::OwnerError;
 use crate::pipeline::route::RouteError;
+use crate::upstream::credential::CredentialError;
 use a2a::dialect::{BadAnswer, TargetError};
 use a2a::{Fault, FaultKind};
 use std::time::Duration;
@@ -53,6 +55,9 @@ pub enum Reject {
     /// Our own mistake.
     #[error("internal error")]
     Internal,
+    /// A body that is no call of the legacy wire.
+    #[error(transparent)]
+    Legacy(#[from] BadBody),
     /// Too much at once.
     #[error(transparent)]
     Limit(#[from] LimitError),
@@ -104,6 +109,7 @@ impl Reject {
             Self::Forward(error) => forward_fault(error),
             Self::Guard(error) => guard_fault(error),
             Self::Internal => Fault::of(FaultKind::Internal),
+            Self::Legacy(error) => legacy_fault(error),
             Self::Limit(error) => limit_fault(*error),
             Self::Owner(error) => owner_fault(*error),
             Self::Route(error) => route_fault(*error),
@@ -115,7 +121,9 @@ impl Reject {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Audit | Self::Draining | Self::Internal => Blame::Gateway,
-            Self::Authenticate { .. } | Self::Authorize(_) | Self::Delegation(_) | Self::Route(_) => Blame::Caller,
+            Self::Authenticate { .. } | Self::Authorize(_) | Self::Delegation(_) | Self::Legacy(_) | Self::Route(_) => {
+                Blame::Caller
+            },
             Self::Decode(DecodeError::Limit(error)) | Self::Limit(error) => limit_blame(*error),
             Self::Decode(_) => Blame::Caller,
             Self::Forward(ForwardError::Limit(error)) => limit_blame(*error),
@@ -144,6 +152,7 @@ impl Reject {
             | Self::Delegation(_)
             | Self::Forward(_)
             | Self::Internal
+            | Self::Legacy(_)
             | Self::Limit(_)
             | Self::Owner(_)
             | Self::Route(_) => match self.blame() {
@@ -173,6 +182,7 @@ impl Reject {
             | Self::Forward(_)
             | Self::Guard(_)
             | Self::Internal
+            | Self::Legacy(_)
             | Self::Owner(_)
             | Self::Route(_) => None,
         }
@@ -211,6 +221,7 @@ impl Reject {
             | Self::Forward(_)
             | Self::Guard(_)
             | Self::Internal
+            | Self::Legacy(_)
             | Self::Limit(_)
             | Self::Owner(_)
             | Self::Route(_) => None,
@@ -237,6 +248,7 @@ impl Reject {
             Self::Forward(_) => "forward",
             Self::Guard(_) => "guard",
             Self::Internal => "internal",
+            Self::Legacy(_) => "legacy",
             Self::Limit(_) => "limit",
             Self::Owner(_) => "owner",
         }
@@ -329,6 +341,19 @@ fn delegation_fault(error: DelegationError) -> Fault {
     }
 }
 
+fn legacy_fault(error: &BadBody) -> Fault {
+    match error {
+        BadBody::NotAnObject => Fault::of(FaultKind::Parse),
+        BadBody::Member { member, problem } => Fault::invalid_params(format!("{member}: {problem}")),
+        BadBody::UnknownSkill { known } if known.is_empty() => {
+            Fault::invalid_params("capability: the card has no skills")
+        }
+        BadBody::UnknownSkill { known } => {
+            Fault::invalid_params(format!("capability: must be one of {}", known.join(", ")))
+        }
+    }
+}
+
 fn limit_fault(error: LimitError) -> Fault {
     match error {
         LimitError::NoRoom => Fault::of(FaultKind::Overloaded),
@@ -405,6 +430,13 @@ fn forward_fault(error: &ForwardError) -> Fault {
         ForwardError::Broken => Fault::new(FaultKind::UpstreamUnavailable, "the agent broke off before it answered"),
         ForwardError::CardSettings | ForwardError::Denied(_) | ForwardError::Unreachable(_) => {
             Fault::of(FaultKind::UpstreamUnavailable)
+        }
+        ForwardError::Credential(CredentialError::NothingToForward) => Fault::new(
+            FaultKind::UpstreamAuthFailed,
+            "the agent wants the caller's own token, and there is none that may be passed on",
+        ),
+        ForwardError::Credential(_) => {
+            Fault::new(FaultKind::UpstreamAuthFailed, "the gateway's credential for the agent cannot be had")
         }
         ForwardError::Limit(error) => limit_fault(*error),
         ForwardError::Redirected(_) => Fault::new(FaultKind::UpstreamUnavailable, "the agent redirects"),

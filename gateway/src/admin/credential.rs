@@ -4,8 +4,9 @@
 
 use super::Shared;
 use super::error::ApiError;
-use crate::registry::settings::NewCredential;
+use crate::registry::settings::{NewCredential, NewEndpoint};
 use crate::seal::Place;
+use crate::upstream::credential::identity;
 use serde_json::{Value, json};
 
 /// A credential as it was sent, checked.
@@ -26,32 +27,78 @@ pub(super) enum Sent {
 /// 400 that names the member.
 pub(super) fn read(value: Option<&Value>) -> Result<Sent, ApiError> {
     let Some(value) = value else { return Ok(Sent::Keep) };
-    let wanted: &[&str] = match value["type"].as_str() {
-        Some("none") => return Ok(Sent::Remove),
-        Some("bearer") => &["token"],
-        Some("header") => &["name", "value"],
-        Some("basic") => &["user", "password"],
-        Some(other) => return Err(wrong(format!("type {other:?} is unknown; use none, bearer, header or basic"))),
-        None => return Err(wrong("needs a type: none, bearer, header or basic")),
+    let kind = value["type"].as_str().ok_or_else(|| wrong(format!("needs a type: {KINDS}")))?;
+    let members: &[&str] = match kind {
+        "none" => return Ok(Sent::Remove),
+        "bearer" => &["token"],
+        "header" => &["name", "value"],
+        "basic" => &["user", "password"],
+        "oauth2" => &["token_url", "client_id", "client_secret", "scope", "audience"],
+        "mtls" => &["certificate", "key"],
+        "exchange" => &["audience", "token_url", "client_id", "client_secret", "scope"],
+        "forward" => &[],
+        other => return Err(wrong(format!("type {other:?} is unknown; use {KINDS}"))),
     };
     // What a read shows ({"type":"bearer"} alone) means: as it was.
-    if let (Some(kind), Some(1)) = (value["type"].as_str(), value.as_object().map(serde_json::Map::len)) {
+    if !members.is_empty() && value.as_object().is_some_and(|object| object.len() == 1) {
         return Ok(Sent::Same(kind.to_owned()));
     }
     for (key, _) in value.as_object().into_iter().flatten() {
-        if key != "type" && !wanted.contains(&key.as_str()) {
-            return Err(wrong(format!("has an unknown member {key:?}; it takes type, {}", wanted.join(", "))));
+        if key != "type" && !members.contains(&key.as_str()) {
+            return Err(wrong(format!("has an unknown member {key:?}; it takes type, {}", members.join(", "))));
         }
     }
-    let new = match wanted {
-        ["token"] => NewCredential::Bearer { token: member(value, "token")?.into() },
-        ["name", "value"] => NewCredential::Header {
+    Ok(Sent::Replace(match kind {
+        "bearer" => NewCredential::Bearer { token: member(value, "token")?.into() },
+        "header" => NewCredential::Header {
             name: http::HeaderName::try_from(member(value, "name")?).map_err(|_| wrong("name is no header name"))?,
             value: member(value, "value")?.into(),
         },
-        _ => NewCredential::Basic { user: member(value, "user")?, password: member(value, "password")?.into() },
+        "basic" => NewCredential::Basic { user: member(value, "user")?, password: member(value, "password")?.into() },
+        "oauth2" => NewCredential::OAuth2(endpoint(value, optional(value, "audience")?)?),
+        "mtls" => certificate(value)?,
+        "exchange" => {
+            let exchanged = ["token_url", "client_id", "client_secret", "scope"].iter().any(|key| !value[key].is_null());
+            let endpoint = if exchanged { Some(endpoint(value, None)?) } else { None };
+            NewCredential::Exchange { audience: member(value, "audience")?, endpoint }
+        }
+        _ => NewCredential::Forward,
+    }))
+}
+
+/// The types there are.
+const KINDS: &str = "none, bearer, header, basic, oauth2, mtls, exchange or forward";
+
+fn endpoint(value: &Value, audience: Option<String>) -> Result<NewEndpoint, ApiError> {
+    let url = member(value, "token_url")?;
+    let sound = url::Url::parse(&url).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.fragment().is_none()
+    });
+    if !sound {
+        return Err(wrong("token_url must begin with https:// or http:// and have neither user name nor fragment"));
+    }
+    Ok(NewEndpoint {
+        url,
+        client_id: member(value, "client_id")?,
+        client_secret: member(value, "client_secret")?.into(),
+        scope: optional(value, "scope")?,
+        audience,
+    })
+}
+
+fn certificate(value: &Value) -> Result<NewCredential, ApiError> {
+    let pem = |key: &str| {
+        let text = value[key].as_str().filter(|text| text.contains("-----BEGIN "));
+        text.map(str::to_owned).ok_or_else(|| wrong(format!("needs a member {key:?}, in PEM")))
     };
-    Ok(Sent::Replace(new))
+    let (certificate, key) = (pem("certificate")?, pem("key")?);
+    identity::check(&certificate, &key).map_err(|_| wrong("certificate and key can't be used, or don't belong together"))?;
+    Ok(NewCredential::Mtls { certificate, key: key.into() })
+}
+
+/// A text that can stand in a header, if it is there.
+fn optional(value: &Value, key: &str) -> Result<Option<String>, ApiError> {
+    if value[key].is_null() { Ok(None) } else { member(value, key).map(Some) }
 }
 
 impl Sent {
@@ -135,6 +182,11 @@ mod tests {
             json!({"type": "header", "name": "a b", "value": "v"}),
             json!({"type": "magic", "token": "t"}),
             json!({"token": "t"}),
+            json!({"type": "oauth2", "token_url": "ftp://idp.test/", "client_id": "c", "client_secret": "s"}),
+            json!({"type": "oauth2", "token_url": "https://idp.test/", "client_id": "c"}),
+            json!({"type": "exchange", "token_url": "https://idp.test/", "client_id": "c", "client_secret": "s"}),
+            json!({"type": "mtls", "certificate": "-----BEGIN CERTIFICATE-----", "key": "-----BEGIN PRIVATE KEY-----"}),
+            json!({"type": "forward", "token": "t"}),
         ] {
             assert!(read(Some(&bad)).is_err(), "{bad}");
         }

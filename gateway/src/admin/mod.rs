@@ -102,7 +102,7 @@ pub struct Admin {
     /// Cancelled when the process begins to stop.
     stopping: CancellationToken,
     /// Calls agents of cards, for a try.
-    upstream: Upstream,
+    upstream: Arc<Upstream>,
     /// The header that tells an agent whose call it is.
     tenant_header: http::HeaderName,
     /// What is in force here.
@@ -131,7 +131,7 @@ impl Admin {
             live: Arc::clone(&app.live),
             metrics: Arc::clone(&app.metrics),
             stopping: app.tasks.stopping(),
-            upstream: Upstream::new(app.upstream.clone(), app.grpc.clone()),
+            upstream: Arc::clone(&app.calls.upstream),
             tenant_header: app.settings.headers.tenant_id.clone(),
             registry: Arc::clone(&app.registry),
             rates: app.settings.limits.rates,

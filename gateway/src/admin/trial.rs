@@ -12,6 +12,7 @@ use super::error::{ApiError, FieldProblem};
 use super::extract::Path;
 use super::resource::{new_id, tenant_id};
 use crate::registry::{Card, Direction, Interface, Snapshot};
+use crate::upstream::credential::{self, CredentialError};
 use crate::upstream::events::{Events, Happened};
 use crate::upstream::receive;
 use crate::upstream::request::{self, Stamps};
@@ -127,7 +128,16 @@ impl Trial {
             extensions: Vec::new(),
             version: interface.dialect.version(),
         };
-        let request = request::build(outgoing, &stamps, &card.upstream.credential);
+        let carried = credential::without_caller(&card.upstream, &admin.upstream.tokens).await;
+        let carried = carried.map_err(|error| match error {
+            CredentialError::NothingToForward => {
+                ApiError::refused("unusable", "the card's credential is made of its caller, and a try has none")
+            }
+            CredentialError::NoSigner | CredentialError::Token(_) | CredentialError::Unwritable => {
+                ApiError::refused("unusable", "the card's credential can't be had")
+            }
+        })?;
+        let request = request::build(outgoing, &stamps, carried.as_ref());
         let request =
             request.ok_or_else(|| ApiError::refused("unusable", "the address or credential can't be sent"))?;
         self.tell(
@@ -145,7 +155,10 @@ impl Trial {
         interface: &Interface,
         (kind, id): (OperationKind, String),
     ) {
-        let response = match upstream.send(request, LONGEST, Repeat::Unsent, interface.dialect).await {
+        let Ok(client) = upstream.client(&self.card.upstream, interface.dialect) else {
+            return self.fail("the certificate of the card's credential can't be used");
+        };
+        let response = match upstream.send(request, LONGEST, Repeat::Unsent, &client).await {
             Ok(response) => response,
             Err(error) => return self.fail(&sent_problem(&error)),
         };

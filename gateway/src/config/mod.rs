@@ -20,6 +20,7 @@ use std::time::Duration;
 use egress::AllowEntry;
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
+use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
 use crate::registry::meter::Rates;
@@ -396,6 +397,8 @@ pub struct Egress {
     pub allow: Vec<AllowEntry>,
     /// The same for documents and webhooks.
     pub fetch_allow: Vec<AllowEntry>,
+    /// Roots that are trusted besides the public ones.
+    pub roots: Vec<CertificateDer<'static>>,
 }
 
 /// Names of headers and keys.

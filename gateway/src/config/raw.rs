@@ -200,8 +200,10 @@ pub struct Limits {
 pub struct Egress {
     /// Private or plain-HTTP addresses that agents of cards may have: networks (`10.0.0.0/8`) or `host:port`.
     pub allow: Option<Vec<String>>,
-    /// The same for documents, webhooks, issuers and external guards.
+    /// The same for documents, webhooks, issuers, token endpoints and external guards.
     pub fetch_allow: Option<Vec<String>>,
+    /// Certificates (PEM) that sign those of agents and the like, besides the public ones. Certificates are always verified.
+    pub roots_file: Option<String>,
 }
 
 /// Names of headers and keys.

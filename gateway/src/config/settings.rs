@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use egress::AllowEntry;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use http::{HeaderName, HeaderValue};
 
 use super::gather::Gather;
@@ -345,7 +347,22 @@ fn egress(raw: &raw::Egress, gather: &mut Gather) -> Egress {
     Egress {
         allow: entries("egress.allow", raw.allow.as_ref()),
         fetch_allow: entries("egress.fetch_allow", raw.fetch_allow.as_ref()),
+        roots: roots(raw, gather),
     }
+}
+
+/// The certificates of `egress.roots_file`.
+fn roots(raw: &raw::Egress, gather: &mut Gather) -> Vec<CertificateDer<'static>> {
+    let Some(path) = Gather::optional(raw.roots_file.as_ref()) else { return Vec::new() };
+    let read = std::fs::read(&path).map_err(|error| format!("can't be read ({})", error.kind()));
+    let roots = read.and_then(|pem| {
+        let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+        all.ok().filter(|all| !all.is_empty()).ok_or_else(|| "holds no certificates in PEM".to_owned())
+    });
+    roots.unwrap_or_else(|problem| {
+        gather.note("egress.roots_file", format!("{path:?} {problem}"));
+        Vec::new()
+    })
 }
 
 fn headers(raw: &raw::Headers, gather: &mut Gather) -> Headers {

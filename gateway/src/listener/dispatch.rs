@@ -71,7 +71,7 @@ async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>)
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
         return response;
     }
-    if path.starts_with("/a2a/") {
+    if path.starts_with("/a2a/") || pipeline::legacy::side(path).is_some() {
         let source = forwarded::source(caller.peer, request.headers(), &app.settings.public.trusted_proxies);
         return call(app, Caller { source, ..caller }, request).await;
     }

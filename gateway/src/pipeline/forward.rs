@@ -11,6 +11,7 @@ use crate::pipeline::delegation::Delegation;
 use crate::pipeline::head::{self, Head};
 use crate::pipeline::limit::{LimitError, Slot};
 use crate::registry::{Card, Interface};
+use crate::upstream::credential::{self, Carried, CredentialError};
 use crate::upstream::events::Events;
 use crate::upstream::grpc::{self, GrpcError};
 use crate::upstream::receive::{self, ReceiveError};
@@ -48,6 +49,9 @@ pub enum ForwardError {
     /// The card's address or credential cannot be used.
     #[error("the card's address or credential cannot be used")]
     CardSettings,
+    /// The gateway's credential for the agent cannot be had.
+    #[error("the gateway's credential for the agent cannot be had")]
+    Credential(#[from] CredentialError),
     /// The answer has a content coding.
     #[error("the agent's answer has a content coding")]
     Encoded,
@@ -164,20 +168,45 @@ async fn ask(
     slot: &mut Slot,
     way: Way<'_>,
 ) -> Result<Reply, ForwardError> {
+    let tokens = &way.upstream.tokens;
+    let carried = credential::carried(way.permit, way.head, tokens).await?;
+    let first = once(call, interface, (verb, carried.as_ref()), slot, way).await;
+    let kept = carried.and_then(|carried| carried.kept);
+    let (Err(ForwardError::Unauthenticated), Some(place)) = (&first, kept) else { return first };
+    // A token that was withdrawn before its end: the next call has a new one. This one, where that has no effect (D11).
+    tokens.forget(place);
+    if repeat(call.kind) != Repeat::Harmless {
+        return first;
+    }
+    let carried = Box::pin(credential::carried(way.permit, way.head, tokens)).await?;
+    Box::pin(once(call, interface, (verb, carried.as_ref()), slot, way)).await
+}
+
+async fn once(
+    call: &Call,
+    interface: &Interface,
+    (verb, carried): (SubscribeVerb, Option<&Carried>),
+    slot: &mut Slot,
+    way: Way<'_>,
+) -> Result<Reply, ForwardError> {
     let (rpc_id, message_id) = (head::new_id(), head::new_id());
     let minted = Minted { rpc_id: &rpc_id, message_id: &message_id };
     let outgoing = encode_call(interface.dialect, call, &interface.address, minted, verb);
     let outgoing = outgoing.map_err(ForwardError::Unsupported)?;
     let card = way.permit.card();
     let stamps = stamps(card, interface, way);
-    let request = request::build(outgoing, &stamps, &card.upstream.credential).ok_or(ForwardError::CardSettings)?;
+    let request = request::build(outgoing, &stamps, carried).ok_or(ForwardError::CardSettings)?;
     let within = way.head.within(card.limits.unary.unwrap_or(way.limits.upstream.unary));
     let deadline = Instant::now() + within;
     let mut request = request;
     if interface.dialect == Dialect::G1 {
         give_time(request.headers_mut(), call.kind, within, way.head);
     }
-    let response = way.upstream.send(request, within, repeat(call.kind), interface.dialect).await.map_err(egress)?;
+    let client = way.upstream.client(&card.upstream, interface.dialect).map_err(|why| {
+        tracing::warn!(card = %card.id, %why, "the certificate for an agent cannot be used");
+        ForwardError::CardSettings
+    })?;
+    let response = way.upstream.send(request, within, repeat(call.kind), &client).await.map_err(egress)?;
     check_head(&response)?;
     let (parts, body) = response.into_parts();
     let json = json_limits(&way.limits.body);

@@ -7,6 +7,7 @@
 use crate::pipeline::authorize::Permit;
 use crate::pipeline::external::{About, Outside, Told};
 use crate::pipeline::head::Head;
+use crate::pipeline::legacy::{Entrance, Side};
 use crate::registry::Direction;
 use a2a::{Answer, Call, Event, Fault, TaskState, Version};
 use guard::{Action, Extent, Finding, Flush, Inspector, Judged, Mode, Passage, Pipeline, Surface, Verdict};
@@ -74,6 +75,8 @@ pub struct Guards {
     inline: usize,
     outside: Outside,
     about: Arc<About>,
+    /// The surfaces that lie nearer to the agent, where a call crosses those of two doors.
+    beyond: Option<Arc<Self>>,
 }
 
 impl std::fmt::Debug for Guards {
@@ -106,7 +109,25 @@ impl Guards {
             inline: inline / weight,
             outside: outside.clone(),
             about: Arc::new(about),
+            beyond: None,
         }
+    }
+
+    /// The same for a call that came by `entrance`. The legacy proxy's routes say which way a call goes, and a call of a card
+    /// of ours over `/outbound` leaves one agent and enters another: it is judged as both, so that no caller chooses which
+    /// policy applies.
+    #[must_use]
+    pub fn through(self, entrance: Entrance) -> Self {
+        let (asked, answered) = match entrance {
+            Entrance::Call => return self,
+            Entrance::Legacy(Side::Inbound) => (Surface::Inbound, Surface::Outbound),
+            Entrance::Legacy(Side::Outbound) => (Surface::Outbound, Surface::Inbound),
+        };
+        if self.asked == asked {
+            return self;
+        }
+        let beyond = Some(Arc::new(self.clone()));
+        Self { asked, answered, beyond, ..self }
     }
 
     /// What the caller says, in its headers too. `size` is the number of bytes the body was written in.
@@ -125,7 +146,11 @@ impl Guards {
         if !relayed.is_empty() {
             Box::pin(self.tree(self.asked, Json::from(relayed), 0, Tree::Fixed, findings)).await?;
         }
-        self.call(call, size, findings).await
+        let call = self.call(call, size, findings).await?;
+        match &self.beyond {
+            Some(beyond) => Box::pin(beyond.request(call, size, head, findings)).await,
+            None => Ok(call),
+        }
     }
 
     async fn call(&self, mut call: Call, size: usize, findings: &mut Findings) -> Result<Call, GuardError> {
@@ -139,6 +164,10 @@ impl Guards {
     /// # Errors
     /// [`GuardError`]
     pub async fn answer(&self, answer: Answer, size: usize, findings: &mut Findings) -> Result<Answer, GuardError> {
+        let answer = match &self.beyond {
+            Some(beyond) => Box::pin(beyond.answer(answer, size, findings)).await?,
+            None => answer,
+        };
         let body = self.tree(self.answered, answer.body, size, Tree::Protocol, findings).await?;
         Ok(Answer { body, origin: answer.origin })
     }
@@ -148,6 +177,9 @@ impl Guards {
     /// # Errors
     /// [`GuardError`]
     pub async fn fault(&self, mut fault: Fault, size: usize, findings: &mut Findings) -> Result<Fault, GuardError> {
+        if let Some(beyond) = &self.beyond {
+            fault = Box::pin(beyond.fault(fault, size, findings)).await?;
+        }
         let metadata: Object = fault.metadata.drain(..).collect();
         let tree = Json::from([
             ("message", Json::String(std::mem::take(&mut fault.message))),
@@ -178,6 +210,7 @@ impl Guards {
             artifacts: HashMap::new(),
             outside: outside.then(|| (self.outside.clone(), Arc::clone(&self.pipelines), Arc::clone(&self.about))),
             events: 0,
+            nearer: self.beyond.as_ref().map(|beyond| Box::new(beyond.stream())),
         }
     }
 
@@ -226,6 +259,8 @@ pub struct StreamGuard {
     /// Guards outside, asked event by event.
     outside: Option<(Outside, Arc<[Arc<Pipeline>]>, Arc<About>)>,
     events: u64,
+    /// The guard that an event passes first, where there are two.
+    nearer: Option<Box<StreamGuard>>,
 }
 
 /// Names an artifact.
@@ -268,6 +303,16 @@ impl StreamGuard {
         size: usize,
         findings: &mut Findings,
     ) -> Result<Vec<Event>, GuardError> {
+        let Some(nearer) = &mut self.nearer else { return self.one(event, size, findings).await };
+        let passed = Box::pin(nearer.event(event, size, findings)).await?;
+        let mut events = Vec::new();
+        for event in passed {
+            events.extend(self.one(event, size, findings).await?);
+        }
+        Ok(events)
+    }
+
+    async fn one(&mut self, event: Event, size: usize, findings: &mut Findings) -> Result<Vec<Event>, GuardError> {
         if !self.guarding {
             return Ok(vec![event]);
         }
@@ -314,6 +359,34 @@ impl StreamGuard {
     /// # Errors
     /// [`GuardError`]
     pub fn finish(&mut self, findings: &mut Findings) -> Result<Vec<Event>, GuardError> {
+        let mut events = Vec::new();
+        if let Some(nearer) = &mut self.nearer {
+            for event in nearer.finish(findings)? {
+                events.extend(self.at_once(event, findings)?);
+            }
+        }
+        events.extend(self.rest(findings)?);
+        Ok(events)
+    }
+
+    /// One event without a pause, for what is little: the end of a text that the nearer guard held back.
+    fn at_once(&mut self, event: Event, findings: &mut Findings) -> Result<Vec<Event>, GuardError> {
+        let surface = self.surface;
+        let Some(inspector) = &mut self.inspector else { return Ok(vec![event]) };
+        let text = Continued::of(&event);
+        let Event { mut body, origin } = event;
+        let passages: Vec<Passage<'_>> = text.iter().map(Continued::passage).collect();
+        let structural = Tree::Protocol.structural();
+        let inspect = || inspector.event(&mut body, structural, &passages, false);
+        let judged = catch_unwind(AssertUnwindSafe(inspect)).map_err(|_| GuardError::Failed { surface })?;
+        findings.add(&judged.verdict);
+        judge(surface, &judged.verdict)?;
+        let mut events = self.appends(&judged.flushes);
+        events.push(Event { body, origin });
+        Ok(events)
+    }
+
+    fn rest(&mut self, findings: &mut Findings) -> Result<Vec<Event>, GuardError> {
         let Some(inspector) = &mut self.inspector else { return Ok(Vec::new()) };
         let surface = self.surface;
         let judged = catch_unwind(AssertUnwindSafe(|| inspector.finish()));

@@ -28,6 +28,7 @@ pub mod external;
 pub mod forward;
 pub mod guard;
 pub mod head;
+pub mod legacy;
 pub mod limit;
 pub mod owner;
 mod parts;
@@ -50,6 +51,7 @@ use authorize::Permit;
 use forward::Reply;
 use guard::{Findings, Guards};
 use head::Head;
+use legacy::Entrance;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use owner::Ownership;
@@ -96,13 +98,17 @@ pub async fn handle(app: Arc<App>, caller: Caller, request: Request<Incoming>) -
     let said = Said::read(&parts.headers, &app.settings.headers.prefix);
     let exchange =
         Exchange { app: &app, world: &world, head: &head, caller: &caller, public_url, presented, said, now };
-    match run(&exchange, &mut body, &mut manner, &mut trail).await {
+    let mut response = match run(&exchange, &mut body, &mut manner, &mut trail).await {
         Ok(done) => respond::answer(&exchange, done, manner, trail).await,
         Err(reject) => {
             respond::linger(&app, &head, body);
             Box::pin(respond::refuse(&head, &reject, &manner, &mut trail)).await
         }
+    };
+    if let Ok(said) = &exchange.said {
+        response.headers_mut().extend(said.told_back(&app.settings.headers.prefix));
     }
+    response
 }
 
 async fn run(
@@ -116,6 +122,9 @@ async fn run(
     let mut route = route::resolve(head)?;
     manner.routed(&route, head);
     trail.routed(&route, world);
+    if let Entrance::Legacy(_) = route.entrance {
+        trail.entered_by("legacy");
+    }
     head.check()?;
     if app.tasks.stopping().is_cancelled() {
         return Err(Reject::Draining);
@@ -138,6 +147,7 @@ async fn run(
     // On whose behalf? A chain that holds stays with the permit.
     let permit = delegation::accept(&exchange.presented, permit, &app.calls.delegation, now)?;
     trail.delegated(permit.chain());
+    legacy::check_skill(early.as_ref().and_then(|early| early.legacy.as_ref()), &permit, app).await?;
     trail.open()?;
     let (early, mut slot) = match early {
         Some(mut early) => {
@@ -151,6 +161,7 @@ async fn run(
     let limits = &app.settings.limits;
     let asked = decode::Asked { head, target: &route.target, permit: &permit, limits: &limits.body, now };
     let decode::Decoded { call, size } = decode::call(&asked, body, early, &mut slot, &mut manner.voice).await?;
+    manner.decoded(permit.card());
     trail.spoken(manner.voice.dialect);
     trail.called(&call, size);
     trail.shadowed(permit.would_deny(call.kind));
@@ -165,6 +176,7 @@ async fn run(
 
     // May it be said? Redacted or refused; findings are recorded either way.
     let guards = Guards::of(&permit, (head, &call), limits.guard_inline_bytes, &app.calls.outside);
+    let guards = guards.through(route.entrance);
     let mut findings = Findings::default();
     let said = guards.request(call, size, head, &mut findings).await;
     trail.inspected(findings);

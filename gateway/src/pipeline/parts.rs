@@ -7,6 +7,7 @@ use crate::pipeline::delegation::Delegation;
 use crate::pipeline::external::Outside;
 use crate::pipeline::forward::Way;
 use crate::pipeline::head::Head;
+use crate::pipeline::legacy::Skills;
 use crate::pipeline::limit::Limits;
 use crate::pipeline::owner::{Owners, PageKey};
 use crate::tasks::Tasks;
@@ -24,9 +25,11 @@ pub struct Parts {
     /// Who owns which task.
     pub owners: Arc<Owners>,
     /// The way out.
-    pub upstream: Upstream,
+    pub upstream: Arc<Upstream>,
     /// Chains of delegations.
     pub delegation: Delegation,
+    /// Skills of cards that the legacy wire called.
+    pub skills: Skills,
     /// Guards outside of this process.
     pub outside: Outside,
     /// The domain of error reasons that A2A does not define: the gateway's own name.
@@ -48,8 +51,9 @@ impl Parts {
             limits: Arc::new(Limits::new(limits)),
             throttle: Throttle::new(limits.bad_keys_per_minute),
             owners: Arc::new(Owners::new(store, limits.ownership_wait, page_key, tasks.clone())),
-            upstream,
+            upstream: Arc::new(upstream),
             delegation,
+            skills: Skills::default(),
             outside,
             own_domain: own_domain(settings),
         }

@@ -6,9 +6,11 @@
 use crate::pipeline::event::Progress;
 use crate::pipeline::guard::GuardError;
 use crate::pipeline::head::{self, Head};
+use crate::pipeline::legacy::{self, Entrance};
 use crate::pipeline::route::Route;
 use crate::registry::{Card, OnBlock, is_name};
 use crate::reject::Reject;
+use a2a::dialect::Wire;
 use a2a::{Answer, Call, Event, Fault, OperationKind, TaskState, Version, Voice};
 use json::{Json, Object};
 
@@ -37,6 +39,7 @@ impl Refusals {
             | Reject::Delegation(_)
             | Reject::Draining
             | Reject::Forward(_)
+            | Reject::Legacy(_)
             | Reject::Limit(_)
             | Reject::Owner(_)
             | Reject::Route(_) => fault,
@@ -53,6 +56,8 @@ pub struct Manner {
     pub refusals: Refusals,
     /// The realm of challenges: a tenant's name or nothing that needs quoting.
     pub realm: String,
+    /// By which door the caller came.
+    pub entrance: Entrance,
     asked: Option<Asked>,
 }
 
@@ -74,7 +79,7 @@ impl Manner {
             correlation_id: head.correlation_id.clone(),
             on_block: OnBlock::Error,
         };
-        Self { voice, refusals, realm: "a2a".to_owned(), asked: None }
+        Self { voice, refusals, realm: "a2a".to_owned(), entrance: Entrance::Call, asked: None }
     }
 
     /// The path is known.
@@ -82,6 +87,7 @@ impl Manner {
         if let Ok(target) = &route.target {
             self.voice = Voice::detect(target, &head.facts());
         }
+        self.entrance = route.entrance;
         if is_name(&route.tenant) {
             self.realm = format!("a2a/{}", route.tenant);
         }
@@ -89,7 +95,36 @@ impl Manner {
 
     /// The card is known.
     pub fn permitted(&mut self, card: &Card) {
-        self.refusals.on_block = card.on_block;
+        self.refusals.on_block = match self.entrance {
+            Entrance::Call => card.on_block,
+            // That wire has an answer of its own for a block.
+            Entrance::Legacy(_) => OnBlock::Error,
+        };
+    }
+
+    /// The body is decoded: from now on the caller is spoken to as its wire wants it.
+    pub fn decoded(&mut self, card: &Card) {
+        if let Entrance::Legacy(_) = self.entrance {
+            self.voice = legacy::voice(&self.voice, card);
+        }
+    }
+
+    /// How a whole answer is written.
+    #[must_use]
+    pub fn answer(&self, kind: OperationKind, answer: Answer) -> Wire {
+        match self.entrance {
+            Entrance::Call => self.voice.answer(kind, answer),
+            Entrance::Legacy(_) => legacy::answer(&self.voice, kind, answer),
+        }
+    }
+
+    /// How a refusal is written.
+    #[must_use]
+    pub fn refusal(&self, reject: &Reject, fault: &Fault) -> Wire {
+        match self.entrance {
+            Entrance::Call => self.voice.fault(fault, &self.refusals.own_domain),
+            Entrance::Legacy(_) => legacy::refusal(reject, fault, &self.refusals),
+        }
     }
 
     /// The call is known.

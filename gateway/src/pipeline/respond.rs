@@ -175,7 +175,7 @@ pub(super) async fn answer(exchange: &Exchange<'_>, done: Done, manner: Manner, 
 /// A whole answer; to a caller who asked for a stream it is a stream of one event.
 fn whole(manner: &Manner, kind: OperationKind, answer: Answer) -> Wire {
     if !manner.voice.streaming {
-        return manner.voice.answer(kind, answer);
+        return manner.answer(kind, answer);
     }
     let event = Event { body: answer.body, origin: answer.origin };
     let unfinished = event.state().is_some_and(|state| !state.rests());
@@ -245,7 +245,7 @@ pub(super) async fn refuse(head: &Head, reject: &Reject, manner: &Manner, trail:
         let kind = "type.googleapis.com/google.rpc.RetryInfo";
         fault.data = Some(vec![Json::from([("@type", kind), ("retryDelay", &delay)])].into());
     }
-    let wire = manner.voice.fault(&fault, &manner.refusals.own_domain);
+    let wire = manner.refusal(reject, &fault);
     trail.refuse(reject, wire.status).await;
     encode::refusal(wire, reject, &manner.realm, head)
 }

@@ -6,6 +6,7 @@
 //! because a caller without a credential hears of that first.
 
 use crate::pipeline::head::{Head, HeadError};
+use crate::pipeline::legacy::{self, Entrance};
 use crate::pipeline::said::SaidError;
 use a2a::Target;
 use a2a::dialect::TargetError;
@@ -37,6 +38,8 @@ pub struct Route {
     pub card: String,
     /// What below the card is meant, or why nothing is.
     pub target: Result<Target, TargetError>,
+    /// By which door it came.
+    pub entrance: Entrance,
 }
 
 /// Reads the path.
@@ -46,7 +49,10 @@ pub struct Route {
 pub fn resolve(head: &Head) -> Result<Route, RouteError> {
     // A method has one spelling, and neither tenant nor card is in the path: see `early`.
     if let Some(Ok(target)) = a2a::grpc::target(&head.method, &head.path) {
-        return Ok(Route { tenant: String::new(), card: String::new(), target: Ok(target) });
+        return Ok(Route { tenant: String::new(), card: String::new(), target: Ok(target), entrance: Entrance::Call });
+    }
+    if let Some(side) = legacy::side(&head.path) {
+        return Ok(legacy::route(side, &head.method));
     }
     let segments = path::split(&head.path)?;
     let [root, tenant, card, rest @ ..] = segments.as_slice() else { return Err(RouteError::Elsewhere) };
@@ -57,7 +63,7 @@ pub fn resolve(head: &Head) -> Result<Route, RouteError> {
         return Err(PathError::NotAscii.into());
     }
     let target = a2a::dialect::target(&head.method, rest);
-    Ok(Route { tenant: tenant.clone(), card: card.clone(), target })
+    Ok(Route { tenant: tenant.clone(), card: card.clone(), target, entrance: Entrance::Call })
 }
 
 impl Route {

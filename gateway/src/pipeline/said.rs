@@ -3,7 +3,7 @@
 //! Takes the head; gives names and values for the record. Refuses values that are over-long, not printable, or there
 //! twice. Nothing decides by them and no agent is told them.
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// What follows the prefix of our headers, and how long the value may be.
 const NAMES: [(&str, usize); 8] = [
@@ -51,13 +51,15 @@ impl Said {
 
     /// The run's id, which is told back.
     #[must_use]
-    pub fn run_id(&self) -> Option<&str> {
-        self.facts.iter().find(|(name, _)| *name == RUN_ID).map(|(_, value)| value.as_str())
+    pub fn told_back(&self, prefix: &str) -> Option<(HeaderName, HeaderValue)> {
+        let (name, value) = self.facts.iter().find(|(name, _)| *name == RUN_ID)?;
+        let name = HeaderName::from_bytes(format!("{prefix}{name}").as_bytes()).ok()?;
+        Some((name, HeaderValue::from_str(value).ok()?))
     }
 }
 
 /// The one that is told back.
-pub const RUN_ID: &str = "run-id";
+const RUN_ID: &str = "run-id";
 
 fn printable(value: &HeaderValue) -> Option<&str> {
     let bytes = value.as_bytes();
@@ -80,7 +82,8 @@ mod tests {
     fn what_is_said_is_taken_within_its_bounds() {
         let said = read(&[("x-brutor-step-name", "plan"), ("x-brutor-run-id", "r-1"), ("x-other", "x")]).unwrap();
         assert_eq!(said.facts, [("run-id", "r-1".to_owned()), ("step-name", "plan".to_owned())]);
-        assert_eq!(said.run_id(), Some("r-1"));
+        let (name, value) = said.told_back("x-brutor-").unwrap();
+        assert_eq!((name.as_str(), value.as_bytes()), ("x-brutor-run-id", b"r-1".as_slice()));
         for (name, most) in NAMES {
             let name: &'static str = format!("x-brutor-{name}").leak();
             assert!(read(&[(name, &"a".repeat(most))]).is_ok(), "{name}");

@@ -280,6 +280,44 @@ pub enum UpstreamCredential {
         /// Password.
         password: secrecy::SecretString,
     },
+    /// A token of a token endpoint, by the gateway's own client there.
+    OAuth2(TokenEndpoint),
+    /// A client certificate.
+    Mtls {
+        /// The chain, PEM.
+        certificate: String,
+        /// The leaf's key, PEM.
+        key: secrecy::SecretString,
+    },
+    /// A token that names for whom the agent is called, and through whom (RFC 8693).
+    Exchange {
+        /// Whom it is for.
+        audience: String,
+        /// Who exchanges it; without one the gateway's own token is attached.
+        endpoint: Option<TokenEndpoint>,
+    },
+    /// The caller's own token, where a tenant's issuer vouches for it.
+    Forward,
+}
+
+/// Where tokens are given out, and the gateway's client there.
+pub struct TokenEndpoint {
+    /// Its URL.
+    pub url: String,
+    /// Which client.
+    pub client_id: String,
+    /// Its secret.
+    pub client_secret: secrecy::SecretString,
+    /// The scope to ask for.
+    pub scope: Option<String>,
+    /// Whom tokens are for.
+    pub audience: Option<String>,
+}
+
+impl std::fmt::Debug for TokenEndpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TokenEndpoint").field("url", &self.url).finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for UpstreamCredential {
@@ -289,6 +327,10 @@ impl std::fmt::Debug for UpstreamCredential {
             Self::Bearer(_) => "Bearer(…)",
             Self::Header { .. } => "Header(…)",
             Self::Basic { .. } => "Basic(…)",
+            Self::OAuth2(_) => "OAuth2(…)",
+            Self::Mtls { .. } => "Mtls(…)",
+            Self::Exchange { .. } => "Exchange(…)",
+            Self::Forward => "Forward",
         })
     }
 }

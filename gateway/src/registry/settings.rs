@@ -381,6 +381,60 @@ struct SealedCredential {
     value: Option<String>,
     user: Option<String>,
     password: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    endpoint: Option<SealedEndpoint>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audience: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+}
+
+/// A token endpoint, as it is sealed.
+#[derive(Clone, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct SealedEndpoint {
+    url: String,
+    client_id: String,
+    client_secret: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audience: Option<String>,
+}
+
+impl SealedEndpoint {
+    fn of(endpoint: &NewEndpoint) -> Self {
+        use secrecy::ExposeSecret as _;
+        Self {
+            url: endpoint.url.clone(),
+            client_id: endpoint.client_id.clone(),
+            client_secret: endpoint.client_secret.expose_secret().to_owned(),
+            scope: endpoint.scope.clone(),
+            audience: endpoint.audience.clone(),
+        }
+    }
+
+    fn open(self) -> super::TokenEndpoint {
+        let Self { url, client_id, client_secret, scope, audience } = self;
+        super::TokenEndpoint { url, client_id, client_secret: client_secret.into(), scope, audience }
+    }
+}
+
+/// A token endpoint, as an administrator writes it.
+#[derive(Clone, Debug)]
+pub struct NewEndpoint {
+    /// Its URL.
+    pub url: String,
+    /// Which client the gateway is there.
+    pub client_id: String,
+    /// Its secret.
+    pub client_secret: SecretString,
+    /// The scope to ask for.
+    pub scope: Option<String>,
+    /// Whom tokens are for.
+    pub audience: Option<String>,
 }
 
 /// The gateway's credential towards an agent, as an administrator writes it.
@@ -405,6 +459,24 @@ pub enum NewCredential {
         /// Password.
         password: SecretString,
     },
+    /// A token of a token endpoint (RFC 6749 §4.4).
+    OAuth2(NewEndpoint),
+    /// A client certificate.
+    Mtls {
+        /// The chain, PEM.
+        certificate: String,
+        /// The leaf's key, PEM.
+        key: SecretString,
+    },
+    /// A token that names for whom and through whom (RFC 8693).
+    Exchange {
+        /// Whom it is for.
+        audience: String,
+        /// Who exchanges it.
+        endpoint: Option<NewEndpoint>,
+    },
+    /// The caller's own token.
+    Forward,
 }
 
 impl NewCredential {
@@ -435,6 +507,27 @@ impl NewCredential {
                 password: plain(password),
                 ..Default::default()
             },
+            Self::OAuth2(endpoint) => SealedCredential {
+                origin,
+                kind: Some("oauth2".into()),
+                endpoint: Some(SealedEndpoint::of(endpoint)),
+                ..Default::default()
+            },
+            Self::Mtls { certificate, key } => SealedCredential {
+                origin,
+                kind: Some("mtls".into()),
+                certificate: Some(certificate.clone()),
+                key: plain(key),
+                ..Default::default()
+            },
+            Self::Exchange { audience, endpoint } => SealedCredential {
+                origin,
+                kind: Some("exchange".into()),
+                audience: Some(audience.clone()),
+                endpoint: endpoint.as_ref().map(SealedEndpoint::of),
+                ..Default::default()
+            },
+            Self::Forward => SealedCredential { origin, kind: Some("forward".into()), ..Default::default() },
         };
         let bytes = zeroize::Zeroizing::new(serde_json::to_vec(&document).map_err(|_| SealError::Malformed)?);
         seal.seal(Place::card_credential(tenant, card_id), &bytes)
@@ -467,6 +560,17 @@ pub(super) fn open_credential(
         (Some("basic"), SealedCredential { user: Some(user), password: Some(password), .. }) => {
             Ok(super::UpstreamCredential::Basic { user, password: password.into() })
         }
+        (Some("oauth2"), SealedCredential { endpoint: Some(endpoint), .. }) => {
+            Ok(super::UpstreamCredential::OAuth2(endpoint.open()))
+        }
+        (Some("mtls"), SealedCredential { certificate: Some(certificate), key: Some(key), .. }) => {
+            Ok(super::UpstreamCredential::Mtls { certificate, key: key.into() })
+        }
+        (Some("exchange"), SealedCredential { audience: Some(audience), endpoint, .. }) => {
+            let endpoint = endpoint.map(SealedEndpoint::open);
+            Ok(super::UpstreamCredential::Exchange { audience, endpoint })
+        }
+        (Some("forward"), _) => Ok(super::UpstreamCredential::Forward),
         (Some(_) | None, _) => Err(wrong("the credential is damaged")),
     }
 }

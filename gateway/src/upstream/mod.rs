@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `credential` | the gateway's credential towards the agent |
 //! | `request` | an encoded call → an HTTP request: stamps, the card's credential |
 //! | `receive` | a response's head and body, within limits |
 //! | `grpc` | an agent's answer over gRPC |
@@ -11,6 +12,7 @@
 //! Connects only where the egress rules allow; the target comes from the card and from nothing else (T-EGR-1).
 //! Follows no redirect, decodes no content coding, repeats nothing that may have had an effect (D11).
 
+pub mod credential;
 pub mod events;
 pub(crate) mod grpc;
 pub(crate) mod last_state;
@@ -21,7 +23,10 @@ pub(crate) mod request;
 use a2a::Dialect;
 use a2a::dialect::SubscribeVerb;
 use bytes::Bytes;
-use egress::{Client, EgressError};
+use credential::Tokens;
+use credential::identity::{BadIdentity, Identities, Making};
+use crate::registry;
+use egress::{Client, EgressError, Protocol};
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -35,6 +40,9 @@ pub struct Upstream {
     /// Speaks HTTP/2, for gRPC.
     grpc: Client,
     verbs: Cache<String, SubscribeVerb>,
+    /// Tokens of token endpoints.
+    pub(crate) tokens: Tokens,
+    identities: Identities,
 }
 
 /// Whether a request may go out a second time.
@@ -49,9 +57,9 @@ pub(crate) enum Repeat {
 impl Upstream {
     /// A client that knows no agent yet.
     #[must_use]
-    pub fn new(client: Client, grpc: Client) -> Self {
+    pub fn new(client: Client, grpc: Client, tokens: Tokens, making: Making) -> Self {
         const AGENTS: usize = 100_000;
-        Self { client, grpc, verbs: Cache::new(AGENTS) }
+        Self { client, grpc, verbs: Cache::new(AGENTS), tokens, identities: Identities::new(making) }
     }
 
     /// The verb that the agent of this card takes on `:subscribe` (D2b).
@@ -64,16 +72,25 @@ impl Upstream {
         self.verbs.insert(card.to_owned(), verb);
     }
 
+    /// The client that reaches the agent: with the certificate that its card names, if it names one.
+    pub(crate) fn client(&self, upstream: &registry::Upstream, dialect: Dialect) -> Result<Client, BadIdentity> {
+        let (plain, protocol) = match dialect {
+            Dialect::G1 => (&self.grpc, Protocol::Http2),
+            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc => (&self.client, Protocol::Http1),
+        };
+        let certified = self.identities.client(upstream.fingerprint, &upstream.credential, protocol);
+        certified.unwrap_or_else(|| Ok(plain.clone()))
+    }
+
     /// Sends a request and waits for the response's head.
     pub(crate) async fn send(
         &self,
         request: Request<Bytes>,
         head: Duration,
         repeat: Repeat,
-        dialect: Dialect,
+        client: &Client,
     ) -> Result<Response<Incoming>, EgressError> {
         let again = request.clone();
-        let client = if dialect == Dialect::G1 { &self.grpc } else { &self.client };
         match client.request_within(request.map(Full::new), head).await {
             Err(error) if may_repeat(&error, repeat) => {
                 Box::pin(client.request_within(again.map(Full::new), head)).await

@@ -3,15 +3,12 @@
 //! Takes what the dialect wrote and what the gateway stamps. The header set is built here from nothing: no header of
 //! the caller's is copied except trace context, whose form was checked (T-HDR-1, T-HDR-2, T-HDR-5).
 
-use crate::registry::UpstreamCredential;
+use crate::upstream::credential::Carried;
 use a2a::Version;
 use a2a::dialect::Outgoing;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Request, Uri};
-use secrecy::ExposeSecret as _;
 
 /// What the gateway tells an agent about a call.
 #[derive(Clone, Debug)]
@@ -24,8 +21,8 @@ pub(crate) struct Stamps {
     pub(crate) version: Version,
 }
 
-/// The request, or `None` if the card's address or credential cannot be put on HTTP.
-pub(crate) fn build(outgoing: Outgoing, stamps: &Stamps, credential: &UpstreamCredential) -> Option<Request<Bytes>> {
+/// The request, or `None` if the card's address cannot be put on HTTP.
+pub(crate) fn build(outgoing: Outgoing, stamps: &Stamps, credential: Option<&Carried>) -> Option<Request<Bytes>> {
     let uri: Uri = outgoing.url.parse().ok()?;
     let mut request = Request::new(outgoing.body.map(Bytes::from).unwrap_or_default());
     *request.method_mut() = outgoing.method;
@@ -44,12 +41,9 @@ pub(crate) fn build(outgoing: Outgoing, stamps: &Stamps, credential: &UpstreamCr
     for (name, value) in &stamps.headers {
         headers.insert(name, value.clone());
     }
-    let (name, mut value) = match authorization(credential)? {
-        Some(header) => header,
-        None => return Some(request),
-    };
-    value.set_sensitive(true);
-    headers.insert(name, value);
+    if let Some(Carried { header: (name, value), .. }) = credential {
+        headers.insert(name, value.clone());
+    }
     Some(request)
 }
 
@@ -58,20 +52,4 @@ const fn extensions_header(version: Version) -> HeaderName {
         Version::V10 => HeaderName::from_static("a2a-extensions"),
         Version::V03 => HeaderName::from_static("x-a2a-extensions"),
     }
-}
-
-/// The header that carries the card's credential. The outer `None`: it has bytes that no header can hold.
-fn authorization(credential: &UpstreamCredential) -> Option<Option<(HeaderName, HeaderValue)>> {
-    let value = |text: &str| HeaderValue::from_str(text).ok();
-    Some(match credential {
-        UpstreamCredential::None => None,
-        UpstreamCredential::Bearer(token) => {
-            Some((header::AUTHORIZATION, value(&format!("Bearer {}", token.expose_secret()))?))
-        }
-        UpstreamCredential::Header { name, value: secret } => Some((name.clone(), value(secret.expose_secret())?)),
-        UpstreamCredential::Basic { user, password } => {
-            let pair = STANDARD.encode(format!("{user}:{}", password.expose_secret()));
-            Some((header::AUTHORIZATION, value(&format!("Basic {pair}"))?))
-        }
-    })
 }

@@ -11,7 +11,7 @@ mod withdrawal;
 
 pub use judge::{Judgement, judge};
 
-use crate::pipeline::authenticate::Identity;
+use crate::pipeline::authenticate::{Identity, Scheme};
 use crate::pipeline::delegation::Chain;
 use crate::pipeline::route::Route;
 use crate::registry::{Card, Grant, Principal, Snapshot, TenantWorld};
@@ -84,6 +84,12 @@ impl Permit {
     #[must_use]
     pub fn principal(&self) -> &Arc<Principal> {
         &self.principal
+    }
+
+    /// How the caller was proven.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        self.identity.scheme()
     }
 
     /// The tenant, which is the principal's and the card's.

@@ -16,11 +16,12 @@ pub(super) use told::{answer, refusal, voice};
 
 use crate::app::App;
 use crate::pipeline::authenticate::Identity;
-use crate::pipeline::authorize::AuthorizeError;
+use crate::pipeline::authorize::{AuthorizeError, Permit};
 use crate::pipeline::decode::{self, DecodeError};
 use crate::pipeline::early::Early;
 use crate::pipeline::head::Head;
 use crate::pipeline::limit;
+use crate::pipeline::owner::OwnerError;
 use crate::pipeline::route::Route;
 use crate::registry::{Snapshot, TenantWorld, is_name};
 use crate::reject::Reject;
@@ -84,12 +85,24 @@ pub(super) async fn address(
     let mut slot = limit::enter(tenant, &app.calls.limits)?;
     let limits = &app.settings.limits.body;
     let body = decode::read(head, body, (limits, limits.request_bytes), &mut slot).await?;
-    head.facts().check_content_type().map_err(DecodeError::Refused)?;
     let asked = Asked::read(&body, &decode::json_limits(limits), &head.correlation_id)?;
     route.card = card(&asked.card, tenant).unwrap_or_default();
     route.target = Ok(Target::Http { operation: asked.operation, task: None, config: None, under_v1: false });
     let body = asked.envelope.clone().into();
     Ok(Early { slot, body, legacy: Some(asked) })
+}
+
+/// Whether the card has the skill that a legacy call names. Only who may call the card learns its skills.
+///
+/// # Errors
+/// [`Reject::Legacy`]; unavailable where the store cannot say.
+pub(super) async fn check_skill(asked: Option<&Asked>, permit: &Permit, app: &App) -> Result<(), Reject> {
+    let Some(asked) = asked else { return Ok(()) };
+    let known = Box::pin(app.calls.skills.of(permit.card(), &app.store)).await.map_err(|_| OwnerError::Unavailable)?;
+    if known.contains(&asked.skill) {
+        return Ok(());
+    }
+    Err(BadBody::UnknownSkill { known: known.to_vec() }.into())
 }
 
 /// The name of the card that is meant by an id or by `tenant/name`. What no card can be called is no card.

@@ -19,11 +19,10 @@ mod tokens;
 
 pub use tokens::{TokenError, Tokens};
 
-use crate::clock::Micros;
 use crate::pipeline::authenticate::Scheme;
 use crate::pipeline::authorize::Permit;
 use crate::pipeline::head::{self, Head};
-use crate::registry::{TokenEndpoint, UpstreamCredential};
+use crate::registry::{self, TokenEndpoint, UpstreamCredential};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{self as names, HeaderName, HeaderValue};
@@ -63,10 +62,43 @@ pub(crate) async fn carried(
     permit: &Permit,
     head: &Head,
     tokens: &Tokens,
-    now: Micros,
 ) -> Result<Option<Carried>, CredentialError> {
     let upstream = &permit.card().upstream;
-    let fixed = |name, text: &str| Ok(Some(Carried { header: (name, sensitive(text)?), kept: None }));
+    match &upstream.credential {
+        UpstreamCredential::Exchange { audience, endpoint } => {
+            let (about, id, now) = (act::About::of(permit), head::new_id(), tokens.now());
+            let ours = |audience: &str| act::token(&about, permit.tenant(), audience, &id, now);
+            let Some(endpoint) = endpoint else {
+                let token = ours(audience).ok_or(CredentialError::NoSigner)?;
+                return fixed(names::AUTHORIZATION, &format!("Bearer {token}"));
+            };
+            let subject = ours(&endpoint.url).ok_or(CredentialError::NoSigner)?;
+            let place = tokens::Place::new(upstream.fingerprint, &about.key());
+            endpoint_token(place, endpoint, endpoint.exchange(&subject, audience), tokens).await
+        }
+        UpstreamCredential::Forward => {
+            let own = (permit.scheme() == Scheme::IssuerToken).then_some(head.credentials.authorization.as_ref());
+            let mut value = own.flatten().ok_or(CredentialError::NothingToForward)?.clone();
+            value.set_sensitive(true);
+            Ok(Some(Carried { header: (names::AUTHORIZATION, value), kept: None }))
+        }
+        UpstreamCredential::None
+        | UpstreamCredential::Bearer(_)
+        | UpstreamCredential::Header { .. }
+        | UpstreamCredential::Basic { .. }
+        | UpstreamCredential::OAuth2(_)
+        | UpstreamCredential::Mtls { .. } => without_caller(upstream, tokens).await,
+    }
+}
+
+/// What is put on a call that nobody in particular makes, such as an administrator's try.
+///
+/// # Errors
+/// [`CredentialError`]
+pub(crate) async fn without_caller(
+    upstream: &registry::Upstream,
+    tokens: &Tokens,
+) -> Result<Option<Carried>, CredentialError> {
     match &upstream.credential {
         UpstreamCredential::None | UpstreamCredential::Mtls { .. } => Ok(None),
         UpstreamCredential::Bearer(token) => fixed(names::AUTHORIZATION, &format!("Bearer {}", token.expose_secret())),
@@ -77,32 +109,14 @@ pub(crate) async fn carried(
         }
         UpstreamCredential::OAuth2(endpoint) => {
             let place = tokens::Place::new(upstream.fingerprint, "");
-            endpoint_token(place, endpoint, endpoint.client_credentials(), tokens, now).await
+            endpoint_token(place, endpoint, endpoint.client_credentials(), tokens).await
         }
-        UpstreamCredential::Exchange { audience, endpoint } => {
-            let about = act::About::of(permit);
-            let id = head::new_id();
-            let ours = |audience: &str| act::token(&about, permit.tenant(), audience, &id, now);
-            match endpoint {
-                None => {
-                    let token = ours(audience).ok_or(CredentialError::NoSigner)?;
-                    fixed(names::AUTHORIZATION, &format!("Bearer {token}"))
-                }
-                Some(endpoint) => {
-                    let subject = ours(&endpoint.url).ok_or(CredentialError::NoSigner)?;
-                    let place = tokens::Place::new(upstream.fingerprint, &about.key());
-                    let form = endpoint.exchange(&subject, audience);
-                    endpoint_token(place, endpoint, form, tokens, now).await
-                }
-            }
-        }
-        UpstreamCredential::Forward => {
-            let own = (permit.scheme() == Scheme::IssuerToken).then_some(head.credentials.authorization.as_ref());
-            let mut value = own.flatten().ok_or(CredentialError::NothingToForward)?.clone();
-            value.set_sensitive(true);
-            Ok(Some(Carried { header: (names::AUTHORIZATION, value), kept: None }))
-        }
+        UpstreamCredential::Exchange { .. } | UpstreamCredential::Forward => Err(CredentialError::NothingToForward),
     }
+}
+
+fn fixed(name: HeaderName, text: &str) -> Result<Option<Carried>, CredentialError> {
+    Ok(Some(Carried { header: (name, sensitive(text)?), kept: None }))
 }
 
 async fn endpoint_token(
@@ -110,9 +124,8 @@ async fn endpoint_token(
     endpoint: &TokenEndpoint,
     form: Vec<(&'static str, String)>,
     tokens: &Tokens,
-    now: Micros,
 ) -> Result<Option<Carried>, CredentialError> {
-    let token = tokens.get(place, endpoint, form, now).await?;
+    let token = tokens.get(place, endpoint, form).await?;
     let value = sensitive(&format!("Bearer {}", token.expose_secret()))?;
     Ok(Some(Carried { header: (names::AUTHORIZATION, value), kept: Some(place) }))
 }

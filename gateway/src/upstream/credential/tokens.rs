@@ -94,6 +94,11 @@ impl Tokens {
         Self { client, clock, places: Mutex::default() }
     }
 
+    /// The time.
+    pub(super) fn now(&self) -> Micros {
+        self.clock.now()
+    }
+
     /// The token kept at `place`, or a new one.
     ///
     /// # Errors
@@ -103,10 +108,8 @@ impl Tokens {
         place: Place,
         endpoint: &TokenEndpoint,
         form: Vec<(&'static str, String)>,
-        now: Micros,
     ) -> Result<Arc<SecretString>, TokenError> {
-        let asking = self.asking(place, endpoint, form, now);
-        let (kept, _) = asking.await;
+        let (kept, _) = self.asking(place, endpoint, &form).await;
         kept.map(|kept| kept.token)
     }
 
@@ -123,9 +126,9 @@ impl Tokens {
         &self,
         place: Place,
         endpoint: &TokenEndpoint,
-        form: Vec<(&'static str, String)>,
-        now: Micros,
+        form: &[(&'static str, String)],
     ) -> Asking {
+        let now = self.now();
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(asking) = places.get(&place)
             && asking.peek().is_none_or(|known| is_good(known, now))
@@ -139,7 +142,7 @@ impl Tokens {
             }
         }
         let (client, clock) = (self.client.clone(), self.clock.clone());
-        let request = request(endpoint, &form);
+        let request = request(endpoint, form);
         let asking = async move {
             let fetched = match request {
                 Some(request) => fetch(&client, request, &clock).await,

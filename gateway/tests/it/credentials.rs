@@ -1,0 +1,251 @@
+//! The gateway's credentials towards agents that have to be fetched, made or passed on.
+
+use crate::harness::{Answer, CANARY, Caller, Db, Harness};
+use crate::issuers::idp::{Idp, Key, until};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chancery::clock::Clock;
+use chancery::registry::mint;
+use chancery::registry::settings::{NewCredential, NewEndpoint};
+use http::StatusCode;
+use sample_agents::hostile::{Behaviour, RawRequest, Reply, Script, Scripted, Spoken, start};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use store::{KeyPurpose, NewIssuer, TenantId};
+
+const START: i64 = 1_800_000_000_000_000;
+const SECOND: i64 = 1_000_000;
+
+struct World {
+    h: Harness,
+    anna: Caller,
+}
+
+impl World {
+    async fn open() -> Self {
+        let h = Harness::start_with(Db::Sqlite, Clock::manual(START), &[]).await.unwrap();
+        let tenant = h.tenant("acme").await;
+        let key = mint::signing_key(&h.app.seal, "acme", KeyPurpose::Token, h.now()).unwrap();
+        h.store().create_signing_key(&tenant, &key, h.now()).await.unwrap();
+        h.refresh().await;
+        let anna = h.caller("acme", "anna", &["*"], &["send", "get", "list"]).await;
+        Self { h, anna }
+    }
+
+    async fn card(&self, name: &str, agent: &Scripted, credential: NewCredential) {
+        self.h.card("acme", name, &agent.url(), "v10_jsonrpc").await;
+        let origin = format!("http://{}", agent.address());
+        self.h.credential("acme", name, &origin, &credential).await;
+    }
+
+    async fn call(&self, card: &str, method: &str, params: Value) -> Answer {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.h.post(&format!("/a2a/acme/{card}"), &body).header("a2a-version", "1.0").key(&self.anna.key).send().await
+    }
+
+    async fn send(&self, card: &str) -> Answer {
+        self.call(card, "SendMessage", said()).await
+    }
+}
+
+fn said() -> Value {
+    json!({"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}})
+}
+
+fn endpoint(url: &str) -> NewEndpoint {
+    NewEndpoint {
+        url: format!("{url}/token"),
+        client_id: "gateway".to_owned(),
+        client_secret: format!("{CANARY}-secret").into(),
+        scope: Some("agents call".to_owned()),
+        audience: None,
+    }
+}
+
+/// A token endpoint that numbers its tokens.
+async fn issuing(expires_in: i64) -> Scripted {
+    let count = AtomicUsize::new(1);
+    let script = Script::by(move |_| {
+        let token = format!("{CANARY}-{}", count.fetch_add(1, Ordering::Relaxed));
+        let answer = json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in});
+        Reply::json(200, answer.to_string())
+    });
+    Scripted::start(script).await.unwrap()
+}
+
+fn bearer(request: &RawRequest) -> String {
+    request.header("authorization").unwrap_or_default().trim_start_matches("Bearer ").to_owned()
+}
+
+fn failed(answer: &Answer) {
+    let body = answer.json();
+    assert_eq!(body["error"]["code"], -32044, "{body}");
+    assert_eq!(body["error"]["data"][0]["reason"], "UPSTREAM_AUTH_FAILED", "{body}");
+    assert!(!answer.text().contains(CANARY), "no secret: {body}");
+}
+
+#[tokio::test]
+async fn a_token_is_fetched_once_and_anew_before_it_ends() {
+    let world = World::open().await;
+    let (agent, tokens) = (start(Behaviour::Honest).await.unwrap(), issuing(3600).await);
+    world.card("echo", &agent, NewCredential::OAuth2(endpoint(&tokens.url()))).await;
+    let calls = (0..8).map(|_| world.send("echo"));
+    for answer in futures_util::future::join_all(calls).await {
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+    }
+    let asked = tokens.requests();
+    assert_eq!(asked.len(), 1, "one flight for all");
+    assert_eq!(asked[0].body_text(), "grant_type=client_credentials&scope=agents%20call");
+    assert!(asked[0].header("authorization").unwrap().starts_with("Basic "));
+    assert!(agent.requests().iter().all(|request| bearer(request) == format!("{CANARY}-1")));
+    world.h.app.clock.advance(3539 * SECOND);
+    world.send("echo").await;
+    assert_eq!(tokens.requests().len(), 1);
+    world.h.app.clock.advance(SECOND);
+    world.send("echo").await;
+    assert_eq!(tokens.requests().len(), 2);
+    assert_eq!(bearer(&agent.requests().pop().unwrap()), format!("{CANARY}-2"));
+    world.h.finish().await;
+}
+
+/// D11: only what has no effect goes out a second time.
+#[tokio::test]
+async fn a_token_that_the_agent_refuses_is_replaced() {
+    let world = World::open().await;
+    let tokens = issuing(3600).await;
+    let agent = Scripted::start(Script::by(|request| {
+        if bearer(request).ends_with("-1") || bearer(request).ends_with("-3") {
+            return Reply::json(401, "{}");
+        }
+        Spoken::of(request).honest("http://agent.test", "yes")
+    }));
+    let agent = agent.await.unwrap();
+    world.card("echo", &agent, NewCredential::OAuth2(endpoint(&tokens.url()))).await;
+    let listed = world.call("echo", "ListTasks", json!({})).await;
+    assert!(listed.json()["result"].is_object(), "read again with a new token: {}", listed.text());
+    assert_eq!((tokens.requests().len(), agent.requests().len()), (2, 2));
+    // Another way to the agent, so another token: the third.
+    world.card("other", &agent, NewCredential::OAuth2(endpoint(&tokens.url()))).await;
+    failed(&world.send("other").await);
+    assert_eq!((tokens.requests().len(), agent.requests().len()), (3, 3), "a send is not repeated");
+    assert!(world.send("other").await.json()["result"].is_object(), "the next one has a new token");
+    world.h.finish().await;
+}
+
+#[tokio::test]
+async fn a_token_that_cannot_be_had_fails_the_call_and_names_no_secret() {
+    let world = World::open().await;
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let answers = [
+        Reply::json(401, format!(r#"{{"error":"invalid_client","hint":"{CANARY}"}}"#)),
+        Reply::json(200, format!(r#"{{"token":"{CANARY}"}}"#)),
+        Reply::whole(302, "text/plain", CANARY),
+        Reply::nothing().close(),
+    ];
+    for (at, answer) in answers.into_iter().enumerate() {
+        let tokens = Scripted::start(Script::always(answer)).await.unwrap();
+        let card = format!("c{at}");
+        world.card(&card, &agent, NewCredential::OAuth2(endpoint(&tokens.url()))).await;
+        failed(&world.send(&card).await);
+        failed(&world.send(&card).await);
+        assert_eq!(tokens.requests().len(), 1, "a failure is kept for a moment");
+    }
+    let refusing = Scripted::refusing().unwrap();
+    world.card("down", &agent, NewCredential::OAuth2(endpoint(&refusing.url()))).await;
+    failed(&world.send("down").await);
+    // Addresses of endpoints stand under the operator's rules.
+    world.card("inside", &agent, NewCredential::OAuth2(endpoint("http://169.254.169.254"))).await;
+    failed(&world.send("inside").await);
+    assert_eq!(agent.seen().connections, 0);
+    world.h.finish().await;
+}
+
+fn claims(token: &str) -> Value {
+    let payload = token.split('.').nth(1).unwrap();
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap()
+}
+
+/// RFC 8693 §4.1, from the gateway itself and through an endpoint.
+#[tokio::test]
+async fn an_agent_is_told_for_whom_and_through_whom_in_standard_form() {
+    let world = World::open().await;
+    let one = world.h.caller("acme", "one", &["*"], &["send"]).await;
+    let (agent, tokens) = (start(Behaviour::Honest).await.unwrap(), issuing(60).await);
+    let own = NewCredential::Exchange { audience: "https://agent.test".to_owned(), endpoint: None };
+    world.card("own", &agent, own).await;
+    let endpoint = Some(endpoint(&tokens.url()));
+    let exchanged = NewCredential::Exchange { audience: "https://agent.test".to_owned(), endpoint };
+    world.card("exchanged", &agent, exchanged).await;
+    let first = start(Behaviour::Honest).await.unwrap();
+    let settings = json!({"upstream": {"interfaces": [{"url": first.url()}], "dialect": "v10_jsonrpc"},
+        "bound_principal": "one"});
+    world.h.card_with("acme", "first", &settings, &crate::harness::document("first")).await;
+
+    world.send("own").await;
+    let told = claims(&bearer(&agent.requests()[0]));
+    assert_eq!((&told["sub"], &told["aud"]), (&json!(world.anna.principal_id), &json!("https://agent.test")));
+    assert_eq!((&told["act"], &told["exp"]), (&Value::Null, &json!(1_800_000_300)));
+    // It proves nobody here.
+    let back = world.h.get("/a2a/acme/own/tasks").bad_key(&bearer(&agent.requests()[0])).send().await;
+    assert_eq!(back.status, StatusCode::UNAUTHORIZED);
+
+    world.send("first").await;
+    let given = first.requests().pop().unwrap();
+    for card in ["own", "exchanged"] {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": said()});
+        let mut asking = world.h.post(&format!("/a2a/acme/{card}"), &body).header("a2a-version", "1.0").key(&one.key);
+        for (name, value) in given.header_list() {
+            if name.to_ascii_lowercase().starts_with("x-brutor-delegation-") {
+                asking = asking.header(&name, &value);
+            }
+        }
+        let answer = asking.send().await;
+        assert!(answer.json()["result"].is_object(), "{card}: {}", answer.text());
+    }
+    let actor = json!({"sub": one.principal_id});
+    let told = claims(&bearer(&agent.requests()[1]));
+    assert_eq!((&told["sub"], &told["act"]), (&json!(world.anna.principal_id), &actor));
+    assert_eq!(bearer(&agent.requests()[2]), format!("{CANARY}-1"));
+    let form = tokens.requests()[0].body_text();
+    assert!(form.starts_with("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&subject_token="));
+    let subject = form.split("subject_token=").nth(1).unwrap().split('&').next().unwrap();
+    let told = claims(subject);
+    assert_eq!((&told["sub"], &told["act"]), (&json!(world.anna.principal_id), &actor));
+    assert_eq!(told["aud"], format!("{}/token", tokens.url()));
+    world.h.finish().await;
+}
+
+/// D9
+#[tokio::test]
+async fn a_callers_own_token_is_passed_on_where_the_card_says_so_and_never_a_key_of_ours() {
+    let world = World::open().await;
+    let agent = start(Behaviour::Honest).await.unwrap();
+    world.card("echo", &agent, NewCredential::Forward).await;
+    let key = Key::new("k1");
+    let idp = Idp::start(&Key::set(&[&key])).await;
+    let document = json!({"issuer": idp.iss(), "jwks_uri": idp.url("/jwks"), "audiences": ["gw"],
+        "principals": {"u1": "anna"}});
+    let new = NewIssuer {
+        id: mint::id("iss-", world.h.now()).unwrap(),
+        name: "corp".to_owned(),
+        document: serde_json::to_vec(&document).unwrap(),
+    };
+    world.h.store().create_issuer(&TenantId::new("acme").unwrap(), &new, world.h.now()).await.unwrap();
+    world.h.refresh().await;
+    until("the issuer's keys are there", || {
+        let snapshot = world.h.app.registry.snapshot();
+        snapshot.tenants["acme"].issuers.iter().all(|issuer| issuer.keys.usable(world.h.now()).is_some())
+    })
+    .await;
+
+    failed(&world.send("echo").await);
+    assert_eq!(agent.seen().connections, 0, "a key of ours goes nowhere");
+    let now = START / SECOND;
+    let token = key.token(&json!({"iss": idp.iss(), "aud": "gw", "sub": "u1", "iat": now, "exp": now + 300}));
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": said()});
+    let asking = world.h.post("/a2a/acme/echo", &body).header("a2a-version", "1.0");
+    let answer = asking.key(&token).send().await;
+    assert!(answer.json()["result"].is_object(), "{}", answer.text());
+    assert_eq!(bearer(&agent.requests()[0]), token);
+    world.h.finish().await;
+}
