@@ -4,6 +4,7 @@
 //! serves until told to stop, then drains: no new connections, running calls finish, streams are told, records are
 //! flushed. Nothing is global: every part is passed as an argument from here.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ use crate::registry::refresh::Refresh;
 use crate::seal::{Seal, SealError};
 use crate::tasks::Tasks;
 use crate::telemetry::Metrics;
-use crate::upstream::Upstream;
+use crate::upstream::{Upstream, Ways};
 use crate::upstream::credential::Tokens;
 use crate::upstream::credential::identity::Making;
 
@@ -163,9 +164,13 @@ impl App {
         let public = bind("public", settings.public.listen).await?;
         let admin = bind("admin", settings.admin.listen).await?;
         let own = own(&settings, &[&public, &admin]);
-        let making = agents(&settings, own.clone());
-        let agent = |protocol| making.client(None, protocol).map_err(StartError::Tls);
-        let (upstream, grpc) = (agent(Protocol::Http1)?, agent(Protocol::Http2)?);
+        let everybody = Ways::new(agents(&settings, None, own.clone())).map_err(StartError::Tls)?;
+        let (upstream, grpc) = (everybody.client.clone(), everybody.grpc.clone());
+        let mut tenants = HashMap::new();
+        for (tenant, only) in &settings.egress.tenants {
+            let making = agents(&settings, Some(only), own.clone());
+            tenants.insert(tenant.clone(), Ways::new(making).map_err(StartError::Tls)?);
+        }
         let listed = (settings.egress.fetch_allow.as_slice(), "egress.fetch_allow");
         let fetch = client(&settings, listed, own.clone(), Protocol::Http1)?;
         let sink = Sink::Store(store.clone());
@@ -179,7 +184,7 @@ impl App {
             &settings,
             store.clone(),
             (
-                Upstream::new(upstream.clone(), grpc.clone(), tokens, making),
+                Upstream::new(everybody, tenants, tokens),
                 pipeline::external::Outside::new(fetch.clone(), Arc::clone(&seal), clock.clone()),
             ),
             (page_key, delegation),
@@ -363,12 +368,16 @@ fn own(settings: &Settings, sockets: &[&TcpListener]) -> Vec<Own> {
     own
 }
 
-/// What clients to agents are made from.
-fn agents(settings: &Settings, own: Vec<Own>) -> Making {
+/// What clients to agents are made from; `only` is the list of a tenant that has one.
+fn agents(settings: &Settings, only: Option<&Vec<AllowEntry>>, own: Vec<Own>) -> Making {
     let limits = &settings.limits.upstream;
-    let allow = settings.egress.allow.clone();
+    let rules = Rules::new(settings.egress.allow.clone(), own, Plaintext::Listed, "egress.allow");
+    let rules = match only {
+        Some(entries) => rules.only(entries.clone(), "egress.tenants"),
+        None => rules,
+    };
     Making {
-        rules: Arc::new(Rules::new(allow, own, Plaintext::Listed, "egress.allow")),
+        rules: Arc::new(rules),
         connect: limits.connect,
         roots: settings.egress.roots.clone(),
         client: ClientSettings { idle: limits.idle, head: limits.unary, ..ClientSettings::default() },

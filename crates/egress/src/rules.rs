@@ -120,6 +120,8 @@ pub enum Why {
     Port(u16),
     /// Neither `http` nor `https`.
     Scheme,
+    /// The destination is not among those that this caller may reach.
+    Unlisted,
     /// The URL carries a user name or a password.
     UserInfo,
 }
@@ -154,6 +156,7 @@ impl fmt::Display for Denied {
             Why::Plaintext => f.write_str("http without TLS is allowed only for listed destinations")?,
             Why::Port(port) => write!(f, "port {port} belongs to another protocol")?,
             Why::Scheme => f.write_str("the scheme is neither https nor http")?,
+            Why::Unlisted => f.write_str("the destination is not on the tenant's list")?,
             Why::UserInfo => f.write_str("the URL carries a user name or password")?,
         }
         match self.key {
@@ -170,6 +173,8 @@ pub struct Rules {
     own: Vec<Own>,
     plaintext: Plaintext,
     key: &'static str,
+    /// Where nothing else may be reached: the entries, and the setting they came from.
+    only: Option<(Vec<AllowEntry>, &'static str)>,
 }
 
 /// Whether an allow entry covers a destination.
@@ -182,7 +187,16 @@ enum Listed {
 impl Rules {
     /// Rules whose entries come from the setting `key`, for example `egress.allow`.
     pub fn new(allow: Vec<AllowEntry>, own: Vec<Own>, plaintext: Plaintext, key: &'static str) -> Rules {
-        Rules { allow, own, plaintext, key }
+        Rules { allow, own, plaintext, key, only: None }
+    }
+
+    /// The same, for one who may reach these destinations and no other, the public ones included. They come from the
+    /// setting `key`, and what they name is opened to that one as an allow entry would.
+    #[must_use]
+    pub fn only(mut self, entries: Vec<AllowEntry>, key: &'static str) -> Rules {
+        self.allow.extend_from_slice(&entries);
+        self.only = Some((entries, key));
+        self
     }
 
     /// The public internet over https and nothing else.
@@ -211,6 +225,11 @@ impl Rules {
         let name = target.name().unwrap_or_default();
         if self.is_own_name(name, target.port) {
             return Err(Denied::always(Why::Own));
+        }
+        if let Some((only, key)) = &self.only
+            && !only.iter().any(|entry| matches!(entry, AllowEntry::Net { .. }) || entry.is_name(name, target.port))
+        {
+            return Err(Denied::openable(Why::Unlisted, key));
         }
         let named = self.names(name, target.port);
         if named == Listed::No {
@@ -259,6 +278,11 @@ impl Rules {
             return Err(Denied::always(Why::Own));
         }
         let class = address::classify(to.ip());
+        if let Some((only, key)) = &self.only
+            && !only.iter().any(|entry| entry.opens(name, to, class))
+        {
+            return Err(Denied::openable(Why::Unlisted, key));
+        }
         if self.allow.iter().any(|entry| entry.opens(name, to, class)) {
             return Ok(Listed::Yes);
         }

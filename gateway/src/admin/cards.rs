@@ -445,7 +445,7 @@ async fn check(admin: &Shared, tenant: &TenantId, card: &Card<'_>) -> Result<(),
         }
     }
     for origin in origins {
-        if let Err(denied) = admin.agents.rules().judge_url(&origin) {
+        if let Err(denied) = admin.upstream.rules(tenant.as_str()).judge_url(&origin) {
             problems.push(Problem::new("/upstream/interfaces", format!("{origin}: {denied}")));
         }
     }

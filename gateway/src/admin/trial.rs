@@ -155,7 +155,7 @@ impl Trial {
         interface: &Interface,
         (kind, id): (OperationKind, String),
     ) {
-        let Ok(client) = upstream.client(&self.card.upstream, interface.dialect) else {
+        let Ok(client) = upstream.client(&self.card, interface.dialect) else {
             return self.fail("the certificate of the card's credential can't be used");
         };
         let response = match upstream.send(request, LONGEST, Repeat::Unsent, &client).await {

@@ -13,6 +13,7 @@ mod settings;
 pub use load::Source;
 pub use master_key::{MasterKey, MasterKeys};
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -395,6 +396,8 @@ pub struct UpstreamLimits {
 pub struct Egress {
     /// Private or plain-HTTP addresses that agents may have.
     pub allow: Vec<AllowEntry>,
+    /// Where agents of one tenant may be, and nowhere else.
+    pub tenants: BTreeMap<String, Vec<AllowEntry>>,
     /// The same for documents and webhooks.
     pub fetch_allow: Vec<AllowEntry>,
     /// Roots that are trusted besides the public ones.

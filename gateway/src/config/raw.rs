@@ -3,6 +3,8 @@
 //! Nothing is checked here beyond types and names: `load` gathers the values, `Settings` is made of them in `mod.rs`.
 //! Every field is optional because defaults live in `default.toml` alone.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -200,6 +202,9 @@ pub struct Limits {
 pub struct Egress {
     /// Private or plain-HTTP addresses that agents of cards may have: networks (`10.0.0.0/8`) or `host:port`.
     pub allow: Option<Vec<String>>,
+    /// Where agents of a tenant's cards may be, and nowhere else: lists by the tenant's name, in the form of `allow`. A tenant
+    /// without a list may reach what `allow` and the public internet have.
+    pub tenants: Option<BTreeMap<String, Vec<String>>>,
     /// The same for documents, webhooks, issuers, token endpoints and external guards.
     pub fetch_allow: Option<Vec<String>>,
     /// Certificates (PEM) that sign those of agents and the like, besides the public ones. Certificates are always verified.

@@ -346,6 +346,12 @@ fn egress(raw: &raw::Egress, gather: &mut Gather) -> Egress {
     };
     Egress {
         allow: entries("egress.allow", raw.allow.as_ref()),
+        tenants: raw
+            .tenants
+            .iter()
+            .flatten()
+            .map(|(tenant, texts)| (tenant.clone(), entries("egress.tenants", Some(texts))))
+            .collect(),
         fetch_allow: entries("egress.fetch_allow", raw.fetch_allow.as_ref()),
         roots: roots(raw, gather),
     }

@@ -202,7 +202,7 @@ async fn once(
     if interface.dialect == Dialect::G1 {
         give_time(request.headers_mut(), call.kind, within, way.head);
     }
-    let client = way.upstream.client(&card.upstream, interface.dialect).map_err(|why| {
+    let client = way.upstream.client(card, interface.dialect).map_err(|why| {
         tracing::warn!(card = %card.id, %why, "the certificate for an agent cannot be used");
         ForwardError::CardSettings
     })?;

@@ -25,24 +25,45 @@ use a2a::dialect::SubscribeVerb;
 use bytes::Bytes;
 use credential::Tokens;
 use credential::identity::{BadIdentity, Identities, Making};
-use crate::registry;
+use crate::registry::Card;
 use egress::{Client, EgressError, Protocol};
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use quick_cache::sync::Cache;
+use std::collections::HashMap;
 use std::time::Duration;
 
-/// The client towards agents, and the habits of agents that were learned.
+/// The clients towards agents, and the habits of agents that were learned.
 #[derive(Debug)]
 pub struct Upstream {
-    client: Client,
-    /// Speaks HTTP/2, for gRPC.
-    grpc: Client,
+    everybody: Ways,
+    /// Of tenants whose agents may not be everywhere.
+    tenants: HashMap<String, Ways>,
     verbs: Cache<String, SubscribeVerb>,
     /// Tokens of token endpoints.
     pub(crate) tokens: Tokens,
+}
+
+/// Clients under one set of egress rules.
+#[derive(Debug)]
+pub struct Ways {
+    /// Speaks HTTP/1.1.
+    pub client: Client,
+    /// Speaks HTTP/2, for gRPC.
+    pub grpc: Client,
     identities: Identities,
+}
+
+impl Ways {
+    /// Clients that show no certificate, and what others are made from.
+    ///
+    /// # Errors
+    /// A root cannot be used.
+    pub fn new(making: Making) -> Result<Self, rustls::Error> {
+        let (client, grpc) = (making.client(None, Protocol::Http1)?, making.client(None, Protocol::Http2)?);
+        Ok(Self { client, grpc, identities: Identities::new(making) })
+    }
 }
 
 /// Whether a request may go out a second time.
@@ -55,11 +76,21 @@ pub(crate) enum Repeat {
 }
 
 impl Upstream {
-    /// A client that knows no agent yet.
+    /// Clients that know no agent yet: everybody's, and those of tenants that have their own.
     #[must_use]
-    pub fn new(client: Client, grpc: Client, tokens: Tokens, making: Making) -> Self {
+    pub fn new(everybody: Ways, tenants: HashMap<String, Ways>, tokens: Tokens) -> Self {
         const AGENTS: usize = 100_000;
-        Self { client, grpc, verbs: Cache::new(AGENTS), tokens, identities: Identities::new(making) }
+        Self { everybody, tenants, verbs: Cache::new(AGENTS), tokens }
+    }
+
+    /// The rules for agents of this tenant's cards.
+    #[must_use]
+    pub fn rules(&self, tenant: &str) -> &egress::Rules {
+        self.ways(tenant).client.rules()
+    }
+
+    fn ways(&self, tenant: &str) -> &Ways {
+        self.tenants.get(tenant).unwrap_or(&self.everybody)
     }
 
     /// The verb that the agent of this card takes on `:subscribe` (D2b).
@@ -72,13 +103,15 @@ impl Upstream {
         self.verbs.insert(card.to_owned(), verb);
     }
 
-    /// The client that reaches the agent: with the certificate that its card names, if it names one.
-    pub(crate) fn client(&self, upstream: &registry::Upstream, dialect: Dialect) -> Result<Client, BadIdentity> {
+    /// The client that reaches the agent: under its tenant's rules, with the certificate that its card names, if it names
+    /// one.
+    pub(crate) fn client(&self, card: &Card, dialect: Dialect) -> Result<Client, BadIdentity> {
+        let ways = self.ways(&card.tenant);
         let (plain, protocol) = match dialect {
-            Dialect::G1 => (&self.grpc, Protocol::Http2),
-            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc => (&self.client, Protocol::Http1),
+            Dialect::G1 => (&ways.grpc, Protocol::Http2),
+            Dialect::J1 | Dialect::R1 | Dialect::J3 | Dialect::R3 | Dialect::PathRpc => (&ways.client, Protocol::Http1),
         };
-        let certified = self.identities.client(upstream.fingerprint, &upstream.credential, protocol);
+        let certified = ways.identities.client(card.upstream.fingerprint, &card.upstream.credential, protocol);
         certified.unwrap_or_else(|| Ok(plain.clone()))
     }
 

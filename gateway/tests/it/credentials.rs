@@ -249,3 +249,24 @@ async fn a_callers_own_token_is_passed_on_where_the_card_says_so_and_never_a_key
     assert_eq!(bearer(&agent.requests()[0]), token);
     world.h.finish().await;
 }
+
+/// The operator's list for a tenant, and an agent's own root.
+#[tokio::test]
+async fn agents_of_a_tenant_with_a_list_are_at_its_places_alone() {
+    let (listed, other) = (start(Behaviour::Honest).await.unwrap(), start(Behaviour::Honest).await.unwrap());
+    let lists = format!("{{acme = [\"{}\"]}}", listed.address());
+    let h = Harness::start_with(Db::Sqlite, Clock::System, &[("CHANCERY__EGRESS__TENANTS", &lists)]).await.unwrap();
+    for tenant in ["acme", "globex"] {
+        h.tenant(tenant).await;
+        let key = h.caller(tenant, "anna", &["*"], &["send"]).await.key;
+        for (card, agent, reached) in [("in", &listed, true), ("out", &other, tenant == "globex")] {
+            h.card(tenant, card, &agent.url(), "v10_jsonrpc").await;
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": said()});
+            let asking = h.post(&format!("/a2a/{tenant}/{card}"), &body).header("a2a-version", "1.0");
+            let answer = asking.key(&key).send().await;
+            assert_eq!(answer.json()["result"].is_object(), reached, "{tenant} {card}: {}", answer.text());
+        }
+    }
+    assert_eq!((listed.requests().len(), other.requests().len()), (2, 1));
+    h.finish().await;
+}

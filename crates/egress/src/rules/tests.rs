@@ -11,7 +11,9 @@ fn rules(allow: &[&str]) -> Rules {
 fn class_of(url: &str) -> Option<Class> {
     match rules(&[]).judge_url(url).unwrap_err().why {
         Why::Address { class, .. } => Some(class),
-        Why::Malformed | Why::Own | Why::Plaintext | Why::Port(_) | Why::Scheme | Why::UserInfo => None,
+        Why::Malformed | Why::Own | Why::Plaintext | Why::Port(_) | Why::Scheme | Why::Unlisted | Why::UserInfo => {
+            None
+        },
     }
 }
 
@@ -387,4 +389,28 @@ fn every_bad_entry_is_named() {
     let bad = parse_allow(&list).unwrap_err();
     assert_eq!(bad.iter().map(|bad| bad.index).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     assert!(bad.iter().all(|bad| bad.text == list[bad.index] && bad.to_string().contains(bad.problem)));
+}
+
+/// Who has a list of its own reaches what is on it, and nothing else, however it is spelled or resolved.
+#[test]
+fn who_has_a_list_reaches_nothing_else() {
+    let only = |entries: &[&str]| rules(&["10.0.0.0/8"]).only(parse_allow(entries).unwrap(), "egress.tenants");
+    let why = |rules: &Rules, url: &str| rules.judge_url(url).err().map(|denied| (denied.why, denied.key));
+    let unlisted = Some((Why::Unlisted, Some("egress.tenants")));
+    let named = only(&["partner.example:443", "192.168.1.7:8080"]);
+    assert_eq!(why(&named, "https://partner.example/a2a"), None);
+    assert_eq!(why(&named, "http://192.168.1.7:8080/"), None, "its list opens private addresses to it");
+    for other in ["http://192.168.1.7:8081/", "https://93.184.216.34/", "https://10.0.0.1/", "http://2886729729/"] {
+        assert_eq!(why(&named, other), unlisted, "{other}");
+    }
+    // A network may cover what a name leads to; that is seen when it is dialled.
+    let to = |name: &str, address: &str| {
+        let target = named.judge_url(&format!("https://{name}/")).ok()?;
+        named.judge_dial(&target, SocketAddr::new(address.parse().unwrap(), 443)).err()
+    };
+    assert_eq!(to("partner.example", "93.184.216.34"), None);
+    assert_eq!(to("other.example", "93.184.216.34").map(|denied| denied.why), Some(Why::Unlisted));
+    assert_eq!(why(&only(&["partner.example:443"]), "https://other.example/"), unlisted);
+    assert_eq!(why(&only(&[]), "https://partner.example/"), unlisted);
+    assert_eq!(why(&rules(&[]), "https://other.example/"), None);
 }

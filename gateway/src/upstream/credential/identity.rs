@@ -31,7 +31,7 @@ pub struct Making {
 /// The certificate or its key cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("the certificate or its key cannot be used")]
-pub struct BadIdentity(#[source] Option<rustls::Error>);
+pub(crate) struct BadIdentity(#[source] Option<rustls::Error>);
 
 impl Making {
     /// A client that shows `identity`, if there is one.

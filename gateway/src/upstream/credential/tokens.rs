@@ -56,7 +56,7 @@ pub enum TokenError {
 
 /// Where a token is kept: by the card's way upstream, and for whom it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place([u8; 32]);
+pub(crate) struct Place([u8; 32]);
 
 impl Place {
     pub(super) fn new(fingerprint: [u8; 32], about: &str) -> Self {
