@@ -144,7 +144,7 @@ async fn a_block_is_told_in_the_words_of_this_wire() {
         let told = answer.json();
         assert_eq!(told["error"], "guardrail_blocked", "{told}");
         assert_eq!(told["surface"], surface, "{told}");
-        assert_eq!(told["guardrail"], "words:no", "{told}");
+        assert_eq!(told["guardrail"], "no", "{told}");
         assert!(told["message"].is_string() && told["correlation_id"] == answer.header("x-correlation-id"), "{told}");
     }
     assert_eq!(agent.seen().connections, 0);
@@ -218,7 +218,7 @@ async fn a_program_written_for_the_legacy_wire_works() {
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
-    assert_eq!(text(&output.stdout).trim(), "state=completed blocked=words:no unknown=400");
+    assert_eq!(text(&output.stdout).trim(), "state=completed blocked=no unknown=400");
     let records = world.h.finish().await;
     let delegated = records.iter().filter(|record| detail(record)["opened"]["delegation"]["depth"] == 1).count();
     assert_eq!(delegated, 3);
