@@ -38,9 +38,9 @@ use crate::registry::refresh::Refresh;
 use crate::seal::{Seal, SealError};
 use crate::tasks::Tasks;
 use crate::telemetry::Metrics;
-use crate::upstream::{Upstream, Ways};
 use crate::upstream::credential::Tokens;
 use crate::upstream::credential::identity::Making;
+use crate::upstream::{Upstream, Ways};
 
 /// The parts that requests need. Shared as one `Arc`; every part is fixed, what changes is inside the parts.
 #[derive(Debug)]

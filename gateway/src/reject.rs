@@ -123,7 +123,7 @@ impl Reject {
             Self::Audit | Self::Draining | Self::Internal => Blame::Gateway,
             Self::Authenticate { .. } | Self::Authorize(_) | Self::Delegation(_) | Self::Legacy(_) | Self::Route(_) => {
                 Blame::Caller
-            },
+            }
             Self::Decode(DecodeError::Limit(error)) | Self::Limit(error) => limit_blame(*error),
             Self::Decode(_) => Blame::Caller,
             Self::Forward(ForwardError::Limit(error)) => limit_blame(*error),

@@ -58,7 +58,8 @@ pub(super) fn read(value: Option<&Value>) -> Result<Sent, ApiError> {
         "oauth2" => NewCredential::OAuth2(endpoint(value, optional(value, "audience")?)?),
         "mtls" => certificate(value)?,
         "exchange" => {
-            let exchanged = ["token_url", "client_id", "client_secret", "scope"].iter().any(|key| !value[key].is_null());
+            let exchanged =
+                ["token_url", "client_id", "client_secret", "scope"].iter().any(|key| !value[key].is_null());
             let endpoint = if exchanged { Some(endpoint(value, None)?) } else { None };
             NewCredential::Exchange { audience: member(value, "audience")?, endpoint }
         }
@@ -92,7 +93,8 @@ fn certificate(value: &Value) -> Result<NewCredential, ApiError> {
         text.map(str::to_owned).ok_or_else(|| wrong(format!("needs a member {key:?}, in PEM")))
     };
     let (certificate, key) = (pem("certificate")?, pem("key")?);
-    identity::check(&certificate, &key).map_err(|_| wrong("certificate and key can't be used, or don't belong together"))?;
+    identity::check(&certificate, &key)
+        .map_err(|_| wrong("certificate and key can't be used, or don't belong together"))?;
     Ok(NewCredential::Mtls { certificate, key: key.into() })
 }
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use egress::AllowEntry;
+use http::{HeaderName, HeaderValue};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use http::{HeaderName, HeaderValue};
 
 use super::gather::Gather;
 use super::raw::{self, Raw};

@@ -20,12 +20,12 @@ pub(crate) mod receive;
 pub mod relay;
 pub(crate) mod request;
 
+use crate::registry::Card;
 use a2a::Dialect;
 use a2a::dialect::SubscribeVerb;
 use bytes::Bytes;
 use credential::Tokens;
 use credential::identity::{BadIdentity, Identities, Making};
-use crate::registry::Card;
 use egress::{Client, EgressError, Protocol};
 use http::{Request, Response};
 use http_body_util::Full;

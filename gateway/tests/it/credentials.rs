@@ -2,16 +2,24 @@
 
 use crate::harness::{Answer, CANARY, Caller, Db, Harness};
 use crate::issuers::idp::{Idp, Key, until};
+use crate::tls::Authority;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chancery::clock::Clock;
 use chancery::registry::mint;
 use chancery::registry::settings::{NewCredential, NewEndpoint};
 use http::StatusCode;
+use rcgen::SanType;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
 use sample_agents::hostile::{Behaviour, RawRequest, Reply, Script, Scripted, Spoken, start};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::{KeyPurpose, NewIssuer, TenantId};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const START: i64 = 1_800_000_000_000_000;
 const SECOND: i64 = 1_000_000;
@@ -268,5 +276,67 @@ async fn agents_of_a_tenant_with_a_list_are_at_its_places_alone() {
         }
     }
     assert_eq!((listed.requests().len(), other.requests().len()), (2, 1));
+    h.finish().await;
+}
+
+/// An agent that lets nobody in who shows no certificate of `clients`.
+async fn demanding((certificate, key): &(String, String), clients: &str) -> SocketAddr {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(clients.as_bytes()).unwrap()).unwrap();
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build().unwrap();
+    let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = config.with_client_cert_verifier(verifier).with_single_cert(chain, key).unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = socket.local_addr().unwrap();
+    let serve = async move {
+        while let Ok((tcp, _)) = socket.accept().await {
+            let Ok(mut tls) = acceptor.accept(tcp).await else { continue };
+            let mut request = Vec::new();
+            while !request.ends_with(b"}") && tls.read_buf(&mut request).await.is_ok_and(|read| read > 0) {}
+            let body = r#"{"task":{"id":"t-1","contextId":"c-1","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            let _ = tls.write_all(format!("{head}{body}").as_bytes()).await;
+            let _ = tls.shutdown().await;
+        }
+    };
+    #[expect(clippy::disallowed_methods, reason = "a server of the test, which ends with it")]
+    tokio::spawn(serve);
+    address
+}
+
+#[tokio::test]
+async fn an_agent_that_demands_a_certificate_gets_the_cards() {
+    let (servers, clients, strangers) =
+        (Authority::new("servers"), Authority::new("clients"), Authority::new("others"));
+    let server = servers.leaf(&[SanType::IpAddress([127, 0, 0, 1].into())], &[]);
+    let agent = demanding(&server, &clients.pem()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let roots = folder.path().join("roots.pem");
+    std::fs::write(&roots, servers.pem()).unwrap();
+    let roots = roots.display().to_string();
+    let h = Harness::start_with(Db::Sqlite, Clock::System, &[("CHANCERY__EGRESS__ROOTS_FILE", &roots)]).await.unwrap();
+    h.tenant("acme").await;
+    let key = h.caller("acme", "anna", &["*"], &["send"]).await.key;
+    let (good, bad) = (clients.spiffe("spiffe://acme/gateway"), strangers.spiffe("spiffe://acme/gateway"));
+    for (card, identity, reached) in [("good", Some(good), true), ("bad", Some(bad), false), ("none", None, false)] {
+        h.card("acme", card, &format!("https://{agent}"), "v10_http_json").await;
+        if let Some((certificate, key)) = identity {
+            let credential = NewCredential::Mtls { certificate, key: key.into() };
+            h.credential("acme", card, &format!("https://{agent}"), &credential).await;
+        }
+        let asking = h.post(&format!("/a2a/acme/{card}/message:send"), &said()).header("a2a-version", "1.0");
+        let answer = asking.key(&key).send().await;
+        assert_eq!(answer.status == StatusCode::OK, reached, "{card}: {}", answer.text());
+        if !reached {
+            assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{card}: {}", answer.text());
+        }
+    }
     h.finish().await;
 }

@@ -134,11 +134,9 @@ async fn a_block_is_told_in_the_words_of_this_wire() {
         world.h.policy("acme", name, &json!({"surfaces": [surface], "detectors": [words]})).await;
         world.card(name, &agent, json!({"policy": name, "upstream": {"dialect": "v10_jsonrpc"}})).await;
     }
-    for (path, card, surface) in [
-        (OUT, "acme/out", "a2a_outbound"),
-        (OUT, "acme/in", "a2a_inbound"),
-        (IN, "acme/in", "a2a_inbound"),
-    ] {
+    for (path, card, surface) in
+        [(OUT, "acme/out", "a2a_outbound"), (OUT, "acme/in", "a2a_inbound"), (IN, "acme/in", "a2a_inbound")]
+    {
         let answer = world.post(path, &body(card, "a forbidden thing")).await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path} {card}: {}", answer.text());
         let told = answer.json();

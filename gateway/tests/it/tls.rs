@@ -16,12 +16,12 @@ use crate::harness::{DEADLINE, Db, Harness};
 use crate::issuers::idp::until;
 
 /// An authority and what it signs.
-struct Authority {
+pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name = DistinguishedName::new();
@@ -29,12 +29,12 @@ impl Authority {
         Self { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
     }
 
-    fn pem(&self) -> String {
+    pub(crate) fn pem(&self) -> String {
         self.issuer.pem()
     }
 
     /// Certificate and key, as PEM.
-    fn leaf(&self, names: &[SanType], subject: &[(DnType, &str)]) -> (String, String) {
+    pub(crate) fn leaf(&self, names: &[SanType], subject: &[(DnType, &str)]) -> (String, String) {
         let mut params = CertificateParams::default();
         params.subject_alt_names = names.to_vec();
         params.distinguished_name = DistinguishedName::new();
@@ -51,7 +51,7 @@ impl Authority {
     }
 
     /// A caller known by its SPIFFE id.
-    fn spiffe(&self, id: &str) -> (String, String) {
+    pub(crate) fn spiffe(&self, id: &str) -> (String, String) {
         self.leaf(&[SanType::URI(id.try_into().unwrap())], &[(DnType::OrganizationName, "Acme")])
     }
 }

@@ -11,9 +11,7 @@ fn rules(allow: &[&str]) -> Rules {
 fn class_of(url: &str) -> Option<Class> {
     match rules(&[]).judge_url(url).unwrap_err().why {
         Why::Address { class, .. } => Some(class),
-        Why::Malformed | Why::Own | Why::Plaintext | Why::Port(_) | Why::Scheme | Why::Unlisted | Why::UserInfo => {
-            None
-        },
+        Why::Malformed | Why::Own | Why::Plaintext | Why::Port(_) | Why::Scheme | Why::Unlisted | Why::UserInfo => None,
     }
 }
 

@@ -142,10 +142,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"c1","method":"message/send","params":{"message":{"messageId":"m","role":"user","parts":[{"kind":"text","text":"hi"}],"taskId":"t"},"metadata":{"a":1.50}}}"#
         );
         let v10 = r#"{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}],"configuration":{"historyLength":1}}"#;
-        let asked = read(&format!(
-            r#"{{"target_card_id":"card-1","capability":"say","stream":true,"message":{v10}}}"#
-        ))
-        .unwrap();
+        let asked = read(&format!(r#"{{"target_card_id":"card-1","capability":"say","stream":true,"message":{v10}}}"#))
+            .unwrap();
         assert_eq!(asked.operation, OperationKind::SendStreamingMessage);
         let envelope = String::from_utf8(asked.envelope).unwrap();
         assert!(envelope.contains(r#""method":"SendStreamingMessage""#), "{envelope}");

@@ -58,11 +58,7 @@ pub(crate) struct Carried {
 ///
 /// # Errors
 /// [`CredentialError`]
-pub(crate) async fn carried(
-    permit: &Permit,
-    head: &Head,
-    tokens: &Tokens,
-) -> Result<Option<Carried>, CredentialError> {
+pub(crate) async fn carried(permit: &Permit, head: &Head, tokens: &Tokens) -> Result<Option<Carried>, CredentialError> {
     let upstream = &permit.card().upstream;
     match &upstream.credential {
         UpstreamCredential::Exchange { audience, endpoint } => {

@@ -122,12 +122,7 @@ impl Tokens {
         }
     }
 
-    fn asking(
-        &self,
-        place: Place,
-        endpoint: &TokenEndpoint,
-        form: &[(&'static str, String)],
-    ) -> Asking {
+    fn asking(&self, place: Place, endpoint: &TokenEndpoint, form: &[(&'static str, String)]) -> Asking {
         let now = self.now();
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(asking) = places.get(&place)
