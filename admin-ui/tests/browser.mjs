@@ -201,7 +201,7 @@ await step('a phrase in a policy is blocked, and seen to be', async () => {
 await step('an exchange opens to its timeline', async () => {
   await page.getByRole('region', { name: 'Live' }).getByRole('link').first().click()
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
-  await page.getByText('words:phrases').waitFor()
+  await page.getByRole('region', { name: 'Findings' }).getByText('words:phrases').waitFor()
   check(!(await page.locator('main').innerText()).toLowerCase().includes('heron'), 'what was said is not shown')
   await page.getByText('Whole exchange').waitFor()
 })
@@ -302,8 +302,9 @@ await step('hostile texts are texts', async () => {
   const detectors = payloads.map((payload, index) => ({ id: 'words', name: payload.slice(0, 60), words: [`${payload} ${index}`], action: 'block' }))
   const judged = await api('POST', '/tenants/hostile/policies/draft/simulate', { texts: ['x'], spec: { surfaces: ['a2a_inbound'], detectors } })
   const refused = new Set((judged.body.fields ?? []).map((field) => Number(/detectors\.(\d+)/.exec(field.path)?.[1])))
-  const stored = detectors.map((detector, index) => (refused.has(index) ? { ...detector, name: `rule-${index}` } : detector))
-  console.log(`  ${stored.length - refused.size} hostile names of rules are legal`)
+  const legal = detectors.filter((_, index) => !refused.has(index)).slice(0, 5)
+  const stored = [...legal, ...[0, 1, 2, 3, 4].map((rule) => ({ id: 'words', name: `rule-${rule}`, words: payloads.slice(rule * 10, rule * 10 + 10), action: 'block' }))]
+  console.log(`  ${detectors.length - refused.size} hostile names of rules are legal`)
   await put('POST', '/tenants/hostile/policies', { name: 'rules', spec: { surfaces: ['a2a_inbound'], description: at(1), detectors: stored } })
   const card = (index) => ({
     name: at(index), description: at(index + 1), version: at(index + 2), provider: { organization: at(index + 3), url: at(4) }, iconUrl: at(36), documentationUrl: at(6),
@@ -331,7 +332,7 @@ await step('hostile texts are texts', async () => {
     await page.getByRole('heading', { level: 1 }).waitFor()
     await settled(page)
     const found = await page.evaluate(() => ({
-      html: document.querySelectorAll('#content img:not([src="/favicon.svg"]), #content iframe, #content object, #content embed, #content base, #content script, #content video').length,
+      html: document.querySelectorAll('#content img:not(.cm-widgetBuffer), #content iframe, #content object, #content embed, #content base, #content script, #content video').length,
       links: [...document.querySelectorAll('#content a[href]')].map((link) => link.getAttribute('href')).filter((href) => !/^(\/(?!\/)|https?:)/.test(href)),
     }))
     check(found.html === 0, `${view}: markup came through (${found.html})`)

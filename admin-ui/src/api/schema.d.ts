@@ -116,7 +116,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Exchanges as they end, as server-sent events `exchange`, `open` and `dropped`. */
+        /** Exchanges as they end, as server-sent events `exchange`, `now` and `dropped`. */
         get: operations["get_live"];
         put?: never;
         post?: never;
@@ -185,7 +185,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the first account is still to be made. */
+        /** Whether the first account is still to be made, and whether whoever asks is signed in. */
         get: operations["get_setup"];
         put?: never;
         /** Makes the first account, a platform administrator, and signs it in. Needs the link that was printed at the start. */
@@ -245,6 +245,23 @@ export interface paths {
         post?: never;
         /** Removes a tenant. Its cards stop being served and its open streams end; its name is never given again. */
         delete: operations["delete_tenants_tenant"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/authz/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether a principal may do something with a card, and which grant says so. */
+        get: operations["get_tenants_tenant_authz_explain"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -419,11 +436,82 @@ export interface paths {
         };
         /** One grant. */
         get: operations["get_tenants_tenant_grants_name"];
-        /** Replaces what a grant allows. Open streams under it end. */
+        /** Replaces what a grant says. Open streams that are not allowed any more end. */
         put: operations["put_tenants_tenant_grants_name"];
         post?: never;
-        /** Withdraws a grant. Open streams under it end. */
+        /** Withdraws a grant. Open streams that are not allowed any more end. */
         delete: operations["delete_tenants_tenant_grants_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/guard-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The key that signs the questions to the tenant's guards outside. It changes with the gateway's master key only. */
+        get: operations["get_tenants_tenant_guard_key"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/issuers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tenant's issuers. */
+        get: operations["get_tenants_tenant_issuers"];
+        put?: never;
+        /** Makes an issuer. Its keys are fetched at once, in the background. */
+        post: operations["post_tenants_tenant_issuers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/issuers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One issuer. */
+        get: operations["get_tenants_tenant_issuers_name"];
+        /** Changes an issuer. Streams that were begun with its tokens end. */
+        put: operations["put_tenants_tenant_issuers_name"];
+        post?: never;
+        /** Removes an issuer: its tokens are refused. */
+        delete: operations["delete_tenants_tenant_issuers_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/issuers/{name}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The keys of an issuer as this replica holds them. */
+        get: operations["get_tenants_tenant_issuers_name_keys"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -461,6 +549,40 @@ export interface paths {
         post?: never;
         /** Revokes a key. */
         delete: operations["delete_tenants_tenant_keys_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes another key of the same principal and shows it, this once; the old one ends after the overlap. */
+        post: operations["post_tenants_tenant_keys_id_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is used of the limits of a tenant, its cards, principals and grants. */
+        get: operations["get_tenants_tenant_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -564,7 +686,7 @@ export interface paths {
         };
         /** One principal. */
         get: operations["get_tenants_tenant_principals_name"];
-        /** Enables or disables a principal. */
+        /** Enables or disables a principal, or changes its groups and limits. Open streams that are not allowed any more end. */
         put: operations["put_tenants_tenant_principals_name"];
         post?: never;
         /** Removes a principal with its keys and grants. */
@@ -727,6 +849,17 @@ export interface components {
             /** @description `ok`, or `failing` when the last call that reached out failed. */
             state: string;
         };
+        /** @description The question and its answer. */
+        Answer: (components["schemas"]["Why"] | null) & {
+            /** @description Whether a call would be let in. */
+            allowed: boolean;
+            /** @description Rows of these kinds that were left out because of mistakes: they might have said otherwise. */
+            left_out?: string[];
+            /** @description What is missing before grants are looked at. */
+            missing?: string[];
+            /** @description In one sentence. */
+            reason: string;
+        };
         /** @description The body of every error. */
         ApiError: {
             /** @description A stable word for programs. */
@@ -752,6 +885,44 @@ export interface components {
             /** @description The address. */
             url: string;
         };
+        /** @description How many calls: of a tenant, principal, card or grant. */
+        CallLimits: {
+            /**
+             * Format: int32
+             * @description Calls in flight at once; a stream is one to its end.
+             * @default null
+             */
+            concurrent: number | null;
+            /**
+             * Format: int64
+             * @description Calls per day (UTC).
+             * @default null
+             */
+            daily: number | null;
+            /**
+             * Format: int64
+             * @description Calls per month (UTC).
+             * @default null
+             */
+            monthly: number | null;
+            /**
+             * Format: int32
+             * @description Calls per minute; all of them may come at once.
+             * @default null
+             */
+            per_minute: number | null;
+            /**
+             * Format: int32
+             * @description Open streams.
+             * @default null
+             */
+            streams: number | null;
+        };
+        /**
+         * @description How an operation is answered.
+         * @enum {string}
+         */
+        CallMode: "Unary" | "Stream";
         /**
          * @description A card's life.
          * @enum {string}
@@ -768,6 +939,21 @@ export interface components {
             /** @description The tenant. */
             tenant: string;
         };
+        /** @description One grant, and what it says to the question. */
+        Considered: {
+            /** @description Whether it says anything to the question. */
+            applies: boolean;
+            /** @description Why not. */
+            because?: string | null;
+            /** @description `allow` or `deny`. */
+            effect: string;
+            /** @description Its name. */
+            grant: string;
+            /** @description The group through which it is the principal's. */
+            group?: string | null;
+            /** @description `enforce` or `shadow`. */
+            mode: string;
+        };
         /** @description What makes a resource. */
         Create_GrantSpec: {
             /** @description Its name. */
@@ -779,11 +965,31 @@ export interface components {
                  * @default []
                  */
                 cards: string[];
+                /** @default null */
+                effect: components["schemas"]["Effect"] | null;
                 /**
-                 * @description Limits of this grant, all its cards together.
+                 * @description Who is granted: everybody in a group.
+                 * @default
+                 */
+                group: string;
+                /**
+                 * @description Limits of this grant, all its cards and everybody it is for together.
                  * @default {}
                  */
-                limits: components["schemas"]["GrantLimits"];
+                limits: components["schemas"]["CallLimits"];
+                /**
+                 * Format: int32
+                 * @description How many delegations may lie between the first caller and the one that is granted.
+                 * @default null
+                 */
+                max_delegation_depth: number | null;
+                /** @default null */
+                mode: components["schemas"]["GrantMode"] | null;
+                /**
+                 * @description Which of the operations: `unary`, `stream`; both if absent.
+                 * @default null
+                 */
+                modes: components["schemas"]["CallMode"][] | null;
                 /**
                  * @description Operations: send, stream, get, list, cancel, subscribe, push_create, push_get, push_list, push_delete,
                  *     extended_card, or `*`.
@@ -791,10 +997,54 @@ export interface components {
                  */
                 operations: string[];
                 /**
-                 * @description Who is granted; never changes.
+                 * @description Who is granted: a principal by name. Either this or `group`; never changes.
                  * @default
                  */
                 principal: string;
+            };
+        };
+        /** @description What makes a resource. */
+        Create_IssuerDocument: {
+            /** @description Its name. */
+            name: string;
+            /** @description What an administrator writes of an issuer. */
+            spec?: {
+                /**
+                 * @description What `aud` of its tokens must name one of.
+                 * @default null
+                 */
+                audiences: string[] | null;
+                /**
+                 * @description The claim with the caller's groups: `groups` unless said otherwise; a JSON pointer if it begins with `/`.
+                 * @default null
+                 */
+                groups_claim: string | null;
+                /**
+                 * @description `iss` of its tokens, an https:// URL: exactly as they have it.
+                 * @default null
+                 */
+                issuer: string | null;
+                /**
+                 * @description Its key set, where it has no discovery document.
+                 * @default null
+                 */
+                jwks_uri: string | null;
+                /**
+                 * @description Which principal (by name) a subject is.
+                 * @default null
+                 */
+                principals: {
+                    [key: string]: string;
+                } | null;
+                /** @default null */
+                state: components["schemas"]["IssuerState"] | null;
+                /**
+                 * @description The claim that says who calls: `sub` unless said otherwise; a JSON pointer if it begins with `/`.
+                 * @default null
+                 */
+                subject_claim: string | null;
+                /** @default null */
+                unlisted: components["schemas"]["Unlisted"] | null;
             };
         };
         /** @description What makes a resource. */
@@ -804,10 +1054,20 @@ export interface components {
             /** @description What an administrator writes of a principal. */
             spec?: {
                 /**
+                 * @description The groups that it is in, besides those that its token names.
+                 * @default []
+                 */
+                groups: string[];
+                /**
                  * @description What it is; never changes.
                  * @default agent
                  */
                 kind: components["schemas"]["Kind"];
+                /**
+                 * @description How much it may do, by all its grants together.
+                 * @default {}
+                 */
+                limits: components["schemas"]["CallLimits"];
                 /**
                  * @description Whether it may call.
                  * @default active
@@ -842,10 +1102,21 @@ export interface components {
                  */
                 floor_policy: string | null;
                 /**
+                 * @description How much all its principals together may do.
+                 * @default {}
+                 */
+                limits: components["schemas"]["CallLimits"];
+                /**
                  * @description Whether it is served.
                  * @default active
                  */
                 state: components["schemas"]["TenantLife"];
+                /**
+                 * Format: int32
+                 * @description Days after which a task counts as missing and its owner is forgotten; absent keeps tasks for ever.
+                 * @default null
+                 */
+                task_retention_days: number | null;
             };
         };
         /** @description What makes a resource. */
@@ -878,6 +1149,11 @@ export interface components {
              */
             stopped: number;
         };
+        /**
+         * @description What a grant does.
+         * @enum {string}
+         */
+        Effect: "Allow" | "Deny";
         /** @description One thing wrong with what was sent. */
         FieldProblem: {
             /** @description Where: a dotted path or RFC 6901 pointer into what was sent. */
@@ -885,21 +1161,11 @@ export interface components {
             /** @description What is wrong and what would be right. */
             problem: string;
         };
-        /** @description Limits of a grant. */
-        GrantLimits: {
-            /**
-             * Format: int32
-             * @description Calls in flight at once.
-             * @default null
-             */
-            concurrent: number | null;
-            /**
-             * Format: int32
-             * @description Calls per minute.
-             * @default null
-             */
-            per_minute: number | null;
-        };
+        /**
+         * @description Whether a grant counts.
+         * @enum {string}
+         */
+        GrantMode: "Enforce" | "Shadow";
         /** @description What an administrator writes of a grant. */
         GrantSpec: {
             /**
@@ -907,11 +1173,31 @@ export interface components {
              * @default []
              */
             cards: string[];
+            /** @default null */
+            effect: components["schemas"]["Effect"] | null;
             /**
-             * @description Limits of this grant, all its cards together.
+             * @description Who is granted: everybody in a group.
+             * @default
+             */
+            group: string;
+            /**
+             * @description Limits of this grant, all its cards and everybody it is for together.
              * @default {}
              */
-            limits: components["schemas"]["GrantLimits"];
+            limits: components["schemas"]["CallLimits"];
+            /**
+             * Format: int32
+             * @description How many delegations may lie between the first caller and the one that is granted.
+             * @default null
+             */
+            max_delegation_depth: number | null;
+            /** @default null */
+            mode: components["schemas"]["GrantMode"] | null;
+            /**
+             * @description Which of the operations: `unary`, `stream`; both if absent.
+             * @default null
+             */
+            modes: components["schemas"]["CallMode"][] | null;
             /**
              * @description Operations: send, stream, get, list, cancel, subscribe, push_create, push_get, push_list, push_delete,
              *     extended_card, or `*`.
@@ -919,10 +1205,15 @@ export interface components {
              */
             operations: string[];
             /**
-             * @description Who is granted; never changes.
+             * @description Who is granted: a principal by name. Either this or `group`; never changes.
              * @default
              */
             principal: string;
+        };
+        /** @description The key that proves who asks. */
+        GuardKey: {
+            /** @description 32 bytes in hexadecimal digits. */
+            key: string;
         };
         /** @description The gateway's health. */
         Health: {
@@ -969,6 +1260,11 @@ export interface components {
              */
             dialect: string | null;
             /**
+             * @description Only say what was found and what would become of it; register nothing.
+             * @default false
+             */
+            dry_run: boolean;
+            /**
              * @description The card's name here; from the agent's name if absent.
              * @default null
              */
@@ -1010,6 +1306,66 @@ export interface components {
             /** @description Its address. */
             url: string;
         };
+        /** @description What an administrator writes of an issuer. */
+        IssuerDocument: {
+            /**
+             * @description What `aud` of its tokens must name one of.
+             * @default null
+             */
+            audiences: string[] | null;
+            /**
+             * @description The claim with the caller's groups: `groups` unless said otherwise; a JSON pointer if it begins with `/`.
+             * @default null
+             */
+            groups_claim: string | null;
+            /**
+             * @description `iss` of its tokens, an https:// URL: exactly as they have it.
+             * @default null
+             */
+            issuer: string | null;
+            /**
+             * @description Its key set, where it has no discovery document.
+             * @default null
+             */
+            jwks_uri: string | null;
+            /**
+             * @description Which principal (by name) a subject is.
+             * @default null
+             */
+            principals: {
+                [key: string]: string;
+            } | null;
+            /** @default null */
+            state: components["schemas"]["IssuerState"] | null;
+            /**
+             * @description The claim that says who calls: `sub` unless said otherwise; a JSON pointer if it begins with `/`.
+             * @default null
+             */
+            subject_claim: string | null;
+            /** @default null */
+            unlisted: components["schemas"]["Unlisted"] | null;
+        };
+        /** @description One key. */
+        IssuerKey: {
+            /** @description What it verifies. */
+            alg: string;
+            /** @description Its name. */
+            kid: string;
+        };
+        /** @description The keys of an issuer as this replica holds them. */
+        IssuerKeys: {
+            /** @description RFC 3339; `null` while nothing was fetched. Keys are believed for an hour. */
+            fetched_at?: string | null;
+            /** @description Each key's `kid` and `alg`. */
+            keys: components["schemas"]["IssuerKey"][];
+            /** @description Why the last fetch failed, if it did. */
+            problem?: string | null;
+        };
+        /**
+         * @description Whether an issuer vouches.
+         * @enum {string}
+         */
+        IssuerState: "active" | "disabled";
         /** @description What can change of a key. */
         KeyEdit: {
             /** @description RFC 3339; `null` for a key that does not expire. */
@@ -1154,6 +1510,8 @@ export interface components {
                 kid: string;
                 /** @description Always `SigningKey`. */
                 kind: string;
+                /** @description What it signs. */
+                purpose: components["schemas"]["Purpose"];
                 /** @description RFC 3339. */
                 retired_at?: string | null;
                 /**
@@ -1329,6 +1687,11 @@ export interface components {
         /** @description What makes a signing key. */
         NewSigningKeySpec: {
             /**
+             * @description What it signs: `card` or `token`.
+             * @default card
+             */
+            purpose: components["schemas"]["Purpose"];
+            /**
              * @description How it begins: `next` (published, not yet signing) or `active`.
              * @default next
              */
@@ -1381,19 +1744,52 @@ export interface components {
             /** @description The next one. */
             password: string;
         };
+        /** @description A card that is not registered. */
+        Preview: {
+            /** @description What a person has to read before it is published. */
+            flags: components["schemas"]["FieldProblem"][];
+            /** @description A name that is free, made from the agent's own; empty where none can be made. */
+            name: string;
+            /** @description What would keep it from being saved. */
+            problems: components["schemas"]["FieldProblem"][];
+            /** @description The card's spec. */
+            spec: unknown;
+        };
+        /** @description What a dry run found. */
+        Previewed: {
+            /** @description How it was found. */
+            import: components["schemas"]["ImportReport"];
+            /** @description What would be registered. */
+            preview: components["schemas"]["Preview"];
+        };
         /** @description What an administrator writes of a principal. */
         PrincipalSpec: {
+            /**
+             * @description The groups that it is in, besides those that its token names.
+             * @default []
+             */
+            groups: string[];
             /**
              * @description What it is; never changes.
              * @default agent
              */
             kind: components["schemas"]["Kind"];
             /**
+             * @description How much it may do, by all its grants together.
+             * @default {}
+             */
+            limits: components["schemas"]["CallLimits"];
+            /**
              * @description Whether it may call.
              * @default active
              */
             state: components["schemas"]["Life"];
         };
+        /**
+         * @description What a key signs, and nothing else.
+         * @enum {string}
+         */
+        Purpose: "audit" | "card" | "push" | "token";
         /** @description One exchange. */
         RecordView: {
             /** @description Which card. */
@@ -1466,6 +1862,19 @@ export interface components {
          * @enum {string}
          */
         Role: "platform_admin" | "tenant_admin" | "operator" | "auditor";
+        /** @description How a key is replaced. */
+        Rotation: {
+            /**
+             * @description RFC 3339; if absent, the new key works as long from now as the old one did from its making.
+             * @default null
+             */
+            expires_at: string | null;
+            /**
+             * @description How long the old key still works, such as `24h` (which is the default) or `0s`; at most 90 days.
+             * @default null
+             */
+            overlap: string | null;
+        };
         /** @description The first account. */
         Setup: {
             /** @description The account's name. */
@@ -1479,6 +1888,7 @@ export interface components {
         SetupState: {
             /** @description It is; the link for it was printed at the start. */
             needed: boolean;
+            /** @description Whoever asks is signed in. */
             signed_in: boolean;
         };
         /** @description What is typed in to sign in. */
@@ -1523,6 +1933,8 @@ export interface components {
             kid: string;
             /** @description Always `SigningKey`. */
             kind: string;
+            /** @description What it signs. */
+            purpose: components["schemas"]["Purpose"];
             /** @description RFC 3339. */
             retired_at?: string | null;
             /**
@@ -1659,10 +2071,21 @@ export interface components {
              */
             floor_policy: string | null;
             /**
+             * @description How much all its principals together may do.
+             * @default {}
+             */
+            limits: components["schemas"]["CallLimits"];
+            /**
              * @description Whether it is served.
              * @default active
              */
             state: components["schemas"]["TenantLife"];
+            /**
+             * Format: int32
+             * @description Days after which a task counts as missing and its owner is forgotten; absent keeps tasks for ever.
+             * @default null
+             */
+            task_retention_days: number | null;
         };
         /** @description A token, without the token. */
         TokenView: {
@@ -1718,6 +2141,11 @@ export interface components {
             /** @description The texts. */
             texts: string[];
         };
+        /**
+         * @description What becomes of a subject that is not listed.
+         * @enum {string}
+         */
+        Unlisted: "refuse" | "by_name";
         /** @description What changes a resource. */
         Update_GrantSpec: {
             /** @description What an administrator writes of a grant. */
@@ -1727,11 +2155,31 @@ export interface components {
                  * @default []
                  */
                 cards: string[];
+                /** @default null */
+                effect: components["schemas"]["Effect"] | null;
                 /**
-                 * @description Limits of this grant, all its cards together.
+                 * @description Who is granted: everybody in a group.
+                 * @default
+                 */
+                group: string;
+                /**
+                 * @description Limits of this grant, all its cards and everybody it is for together.
                  * @default {}
                  */
-                limits: components["schemas"]["GrantLimits"];
+                limits: components["schemas"]["CallLimits"];
+                /**
+                 * Format: int32
+                 * @description How many delegations may lie between the first caller and the one that is granted.
+                 * @default null
+                 */
+                max_delegation_depth: number | null;
+                /** @default null */
+                mode: components["schemas"]["GrantMode"] | null;
+                /**
+                 * @description Which of the operations: `unary`, `stream`; both if absent.
+                 * @default null
+                 */
+                modes: components["schemas"]["CallMode"][] | null;
                 /**
                  * @description Operations: send, stream, get, list, cancel, subscribe, push_create, push_get, push_list, push_delete,
                  *     extended_card, or `*`.
@@ -1739,10 +2187,52 @@ export interface components {
                  */
                 operations: string[];
                 /**
-                 * @description Who is granted; never changes.
+                 * @description Who is granted: a principal by name. Either this or `group`; never changes.
                  * @default
                  */
                 principal: string;
+            };
+        };
+        /** @description What changes a resource. */
+        Update_IssuerDocument: {
+            /** @description What an administrator writes of an issuer. */
+            spec: {
+                /**
+                 * @description What `aud` of its tokens must name one of.
+                 * @default null
+                 */
+                audiences: string[] | null;
+                /**
+                 * @description The claim with the caller's groups: `groups` unless said otherwise; a JSON pointer if it begins with `/`.
+                 * @default null
+                 */
+                groups_claim: string | null;
+                /**
+                 * @description `iss` of its tokens, an https:// URL: exactly as they have it.
+                 * @default null
+                 */
+                issuer: string | null;
+                /**
+                 * @description Its key set, where it has no discovery document.
+                 * @default null
+                 */
+                jwks_uri: string | null;
+                /**
+                 * @description Which principal (by name) a subject is.
+                 * @default null
+                 */
+                principals: {
+                    [key: string]: string;
+                } | null;
+                /** @default null */
+                state: components["schemas"]["IssuerState"] | null;
+                /**
+                 * @description The claim that says who calls: `sub` unless said otherwise; a JSON pointer if it begins with `/`.
+                 * @default null
+                 */
+                subject_claim: string | null;
+                /** @default null */
+                unlisted: components["schemas"]["Unlisted"] | null;
             };
         };
         /** @description What changes a resource. */
@@ -1750,10 +2240,20 @@ export interface components {
             /** @description What an administrator writes of a principal. */
             spec: {
                 /**
+                 * @description The groups that it is in, besides those that its token names.
+                 * @default []
+                 */
+                groups: string[];
+                /**
                  * @description What it is; never changes.
                  * @default agent
                  */
                 kind: components["schemas"]["Kind"];
+                /**
+                 * @description How much it may do, by all its grants together.
+                 * @default {}
+                 */
+                limits: components["schemas"]["CallLimits"];
                 /**
                  * @description Whether it may call.
                  * @default active
@@ -1786,16 +2286,67 @@ export interface components {
                  */
                 floor_policy: string | null;
                 /**
+                 * @description How much all its principals together may do.
+                 * @default {}
+                 */
+                limits: components["schemas"]["CallLimits"];
+                /**
                  * @description Whether it is served.
                  * @default active
                  */
                 state: components["schemas"]["TenantLife"];
+                /**
+                 * Format: int32
+                 * @description Days after which a task counts as missing and its owner is forgotten; absent keeps tasks for ever.
+                 * @default null
+                 */
+                task_retention_days: number | null;
             };
         };
         /** @description What changes a resource. */
         Update_Value: {
             spec: unknown;
         };
+        /** @description What is used of one thing's limits. */
+        Use: {
+            /** @description `tenant`, `card`, `principal` or `grant`. */
+            kind: string;
+            /** @description What may be used. */
+            limits: components["schemas"]["CallLimits"];
+            /** @description Its name. */
+            name: string;
+            /** @description What is used. */
+            used: components["schemas"]["Used"];
+        };
+        /** @description What is used. Calls in flight and streams are those of the replica that was asked. */
+        Used: {
+            /** @description Calls in flight, where they are limited. */
+            concurrent: number;
+            /**
+             * Format: int64
+             * @description Calls today (UTC), over all replicas.
+             */
+            daily?: number | null;
+            /**
+             * Format: int64
+             * @description Calls that would still be admitted at once.
+             */
+            left_in_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Calls this month (UTC), over all replicas.
+             */
+            monthly?: number | null;
+            /** @description Open streams, where they are limited. */
+            streams: number;
+        };
+        /** @description What is used of every limit of a tenant. */
+        Uses: {
+            /** @description The tenant itself, and every card, principal and grant that has a limit. */
+            items: components["schemas"]["Use"][];
+        };
+        /** @description Any JSON. */
+        Value: unknown;
         /** @description A document as it once was. */
         Version: {
             /** @description RFC 3339. */
@@ -1812,8 +2363,13 @@ export interface components {
              */
             version: number;
         };
-        /** @description Any JSON. */
-        Value: unknown;
+        /** @description What the grants say, without what the answer says already. */
+        Why: {
+            card_is_visible: boolean;
+            considered: components["schemas"]["Considered"][];
+            decided_by?: components["schemas"]["Considered"] | null;
+            would_be_denied_by?: components["schemas"]["Considered"] | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -2602,6 +3158,44 @@ export interface operations {
             };
         };
     };
+    get_tenants_tenant_authz_explain: {
+        parameters: {
+            query?: {
+                /** @description A principal by name. */
+                principal?: string;
+                /** @description A card by name. */
+                card?: string;
+                /** @description An operation by its short name, such as `send`. */
+                operation?: string;
+                /** @description Groups that the caller's token names, separated by commas. */
+                groups?: string | null;
+            };
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     get_tenants_tenant_cards: {
         parameters: {
             query?: {
@@ -2684,6 +3278,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Previewed"];
+                };
+            };
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -3184,6 +3786,238 @@ export interface operations {
             };
         };
     };
+    get_tenants_tenant_guard_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GuardKey"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_tenants_tenant_issuers: {
+        parameters: {
+            query?: {
+                /** @description At most this many items (1 to 200, default 50). */
+                limit?: number | null;
+                /** @description From the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_Resource"];
+                };
+            };
+        };
+    };
+    post_tenants_tenant_issuers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Create_IssuerDocument"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_tenants_tenant_issuers_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    put_tenants_tenant_issuers_name: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The revision that you read; 412 if it is another by now. */
+                "If-Match": number;
+            };
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Update_IssuerDocument"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    delete_tenants_tenant_issuers_name: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The revision that you read; 412 if it is another by now. */
+                "If-Match": number;
+            };
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_tenants_tenant_issuers_name_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IssuerKeys"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     get_tenants_tenant_keys: {
         parameters: {
             query?: {
@@ -3327,6 +4161,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    post_tenants_tenant_keys_id_rotate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rotation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeKey"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_tenants_tenant_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Uses"];
+                };
             };
             404: {
                 headers: {
