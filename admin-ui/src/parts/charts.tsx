@@ -4,7 +4,7 @@ import { Area, AreaChart, CartesianGrid, Line, LineChart, ResponsiveContainer, T
 import type { ReactNode } from 'react'
 import type { Schemas } from '../api/client'
 import { s } from '../strings'
-import { grouped } from './figures'
+import { grouped, milliseconds } from './figures'
 
 type Slot = Schemas['Slot']
 
@@ -24,15 +24,15 @@ export default function Charts({ slots, what }: { slots: Slot[]; what: 'rate' | 
             <XAxis dataKey="at" tickFormatter={time} minTickGap={50} {...axis} />
             <YAxis allowDecimals={false} {...axis} />
             <Tooltip contentStyle={box} labelFormatter={(at) => time(String(at))} isAnimationActive={false} />
-            <Area type="monotone" dataKey="ok" name={s.outcomeOk} stackId="1" stroke="var(--mantine-primary-color-filled)" fill="var(--mantine-primary-color-filled)" fillOpacity={0.22} isAnimationActive={false} />
-            <Area type="monotone" dataKey="stopped" name={s.outcomeStopped} stackId="1" stroke="var(--warn)" fill="var(--warn)" fillOpacity={0.3} isAnimationActive={false} />
-            <Area type="monotone" dataKey="failed" name={s.outcomeFailed} stackId="1" stroke="var(--bad)" fill="var(--bad)" fillOpacity={0.3} isAnimationActive={false} />
+            <Area type="linear" dataKey="ok" name={s.outcomeOk} stackId="1" stroke="var(--mantine-primary-color-filled)" fill="var(--mantine-primary-color-filled)" fillOpacity={0.22} isAnimationActive={false} />
+            <Area type="linear" dataKey="stopped" name={s.outcomeStopped} stackId="1" stroke="none" fill="var(--warn)" fillOpacity={0.75} isAnimationActive={false} />
+            <Area type="linear" dataKey="failed" name={s.outcomeFailed} stackId="1" stroke="none" fill="var(--bad)" fillOpacity={0.75} isAnimationActive={false} />
           </AreaChart>
         ) : (
           <LineChart data={slots} margin={{ left: -8, right: 8 }} accessibilityLayer={false}>
             <CartesianGrid stroke="var(--line)" vertical={false} />
             <XAxis dataKey="at" tickFormatter={time} minTickGap={50} {...axis} />
-            <YAxis unit=" ms" {...axis} />
+            <YAxis tickFormatter={milliseconds} width={66} {...axis} />
             <Tooltip contentStyle={box} labelFormatter={(at) => time(String(at))} isAnimationActive={false} />
             <Line type="monotone" dataKey="p50_ms" name="p50" stroke="var(--mantine-primary-color-filled)" dot={false} strokeWidth={1.8} connectNulls isAnimationActive={false} />
             <Line type="monotone" dataKey="p95_ms" name="p95" stroke="var(--warn)" dot={false} strokeWidth={1.5} connectNulls isAnimationActive={false} />

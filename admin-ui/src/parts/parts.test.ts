@@ -15,7 +15,7 @@ import { snippet } from './snippets'
 import { spoken, told } from './spoken'
 import { isWebAddress, pieces } from './text'
 import { ago, duration, utc } from './time'
-import { microseconds, timeline } from './timeline'
+import { detailOf, microseconds, timeline } from './timeline'
 import { flagWords } from './words'
 import { may } from '../session'
 
@@ -141,6 +141,8 @@ describe('figures and times', () => {
     expect(line.stages.map((one) => one.us)).toEqual([1000, 100, 600, 300])
     expect(Math.round(line.stages.slice(1).reduce((sum, one) => sum + one.width, 0))).toBe(100)
     expect(timeline('2026-01-01T00:00:00Z', undefined, {}).stages[0]!.us).toBe(1)
+    expect(detailOf({ opened: { peer: 'p' }, closed: { guard_us: 5 } })).toEqual({ peer: 'p', guard_us: 5 })
+    expect(detailOf({ opened: null })).toEqual({})
     expect(timeline('2026-01-01T00:00:00Z', '2026-01-01T00:00:00.001Z', { stages: [{ stage: 'guard in', us: 10 }] }).exact).toBe(true)
   })
 })

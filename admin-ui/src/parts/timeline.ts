@@ -22,6 +22,12 @@ export interface Detail {
   stages?: { stage: string; us: number }[]
 }
 
+/** Both halves of a record in one. */
+export function detailOf(document: unknown): Detail {
+  const { opened, closed } = (document ?? {}) as { opened?: object | null; closed?: object | null }
+  return { ...opened, ...closed }
+}
+
 export interface Stage {
   name: string
   us: number

@@ -11,7 +11,7 @@ import { Code, Copy, Page, Panel } from '../parts/pieces'
 import { Empty, Waiting, Wrong } from '../parts/states'
 import { Said } from '../parts/text'
 import { duration, When } from '../parts/time'
-import { timeline, type Detail } from '../parts/timeline'
+import { detailOf, timeline } from '../parts/timeline'
 import { s } from '../strings'
 
 export function Exchange(): ReactNode {
@@ -37,7 +37,7 @@ export function Exchange(): ReactNode {
 }
 
 function Facts({ record, tenant }: { record: Record_; tenant: string }): ReactNode {
-  const detail = (record.detail ?? {}) as Detail
+  const detail = detailOf(record.detail)
   const line = timeline(record.opened_at, record.closed_at ?? undefined, detail)
   const findings = detail.findings ?? []
   return (
