@@ -442,10 +442,11 @@ await step('five hundred agents, and an agent that is down', async () => {
   await many.page.getByLabel('Filter this list').fill('agent-42')
   await many.page.getByText('11 of 500').waitFor()
   await many.page.unroute('**/api/v1/tenants/default/cards?*')
-  await api('POST', '/tenants/lab/cards', { name: 'gone', spec: { card: spec.spec.card, upstream: { interfaces: [{ url: AGENTS.replace(/\d+$/, '1'), binding: 'JSONRPC', version: '1.0' }] } } })
+  const gone = await api('POST', '/tenants/lab/cards', { name: 'gone', spec: { card: spec.spec.card, upstream: { interfaces: [{ url: `${AGENTS}/a2a/nobody`, binding: 'JSONRPC', version: '1.0' }] } } })
+  check(gone.status === 201, JSON.stringify(gone.body))
   await many.page.goto(`${ADMIN}/t/lab/agents/gone?tab=try`)
   await many.page.getByRole('button', { name: 'Send', exact: true }).click()
-  await many.page.getByText(/Failed:/).waitFor()
+  await many.page.getByText(/Failed: the agent answered 404/).waitFor()
   await many.context.close()
 })
 
