@@ -266,8 +266,8 @@ await step('edit, compare, restore', async () => {
   await page.keyboard.press('Control+Home')
   await page.keyboard.press('ArrowRight')
   await page.keyboard.insertText('"visibility": "everybody",')
-  await page.getByRole('button', { name: 'Save as a new version' }).click()
   watch.quiet = false
+  await page.getByRole('button', { name: 'Save as a new version' }).click()
   await page.getByRole('alert').getByText('visibility').first().waitFor()
   await page.locator('.cm-lintRange-error, .cm-lint-marker-error').first().waitFor()
   watch.quiet = true
