@@ -282,7 +282,7 @@ function Bench({ tenant, name, draft }: { tenant: string; name: string; draft: P
               <Group gap={8}><Mark tone={tone}>{result.outcome}</Mark>{result.rule && <Text size="sm"><Said>{result.rule}</Said></Text>}</Group>
               <div className="code">{marked(text, result.findings).map((piece, at) => piece.found ? <span key={at} className="finding" title={piece.found}>{piece.text}</span> : <span key={at}>{piece.text}</span>)}</div>
               {result.text !== undefined && result.text !== null && result.text !== text && <div><Text size="xs" c="dimmed" mb={4}>{s.goesOnAs}</Text><div className="code"><Said>{result.text}</Said></div></div>}
-              {result.findings.map((one, at) => <Text key={at} size="xs"><span className="mono">{one.detector}</span> {one.name !== one.detector && <Said>{one.name}</Said>} · {one.action}, {one.mode} · {s.sure(one.score)}{one.view !== 'plain' && ` · ${one.view}`}</Text>)}
+              {result.findings.map((one, at) => <Text key={at} size="xs"><span className="mono">{one.detector}</span> {one.name !== one.detector && <Said>{one.name}</Said>} · {one.action}, {one.mode} · {s.sure(one.score)}{one.view !== 'source' && ` · ${one.view}`}</Text>)}
               {(result.not_asked ?? []).length > 0 && <Text size="xs" c="dimmed">{s.notAsked} <Said>{(result.not_asked ?? []).join(', ')}</Said></Text>}
             </Stack>
           )}
