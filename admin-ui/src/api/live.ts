@@ -39,7 +39,7 @@ export interface Feed {
   state: 'connecting' | 'live' | 'broken'
 }
 
-export const KEPT = 300
+export const KEPT = 200
 const BATCH_MS = 250
 
 /** The newest first, at most `KEPT`, each exchange once. */

@@ -4,7 +4,7 @@ import { Anchor, Button, Group, SegmentedControl, Select, Stack, Text, TextInput
 import { useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useState, type ReactNode } from 'react'
+import { lazy, memo, Suspense, useState, type ReactNode } from 'react'
 import { useLive, type Feed, type LiveExchange } from '../api/live'
 import { queries } from '../api/queries'
 import { group, milliseconds, share } from '../parts/figures'
@@ -178,7 +178,8 @@ function LivePanel({ tenant, filters, set, feed, paused }: {
   )
 }
 
-function Row({ item, tenant }: { item: LiveExchange; tenant: string }): ReactNode {
+/** Drawn once: an exchange that has ended does not change, however fast others follow. */
+const Row = memo(function Row({ item, tenant }: { item: LiveExchange; tenant: string }): ReactNode {
   return (
     <tr>
       <td><Anchor component={Link} to={`/t/${tenant}/exchanges/${item.correlation_id}` as string} size="sm"><When at={item.opened_at} style="clock" /></Anchor></td>
@@ -190,4 +191,4 @@ function Row({ item, tenant }: { item: LiveExchange; tenant: string }): ReactNod
       <td>{item.would_block && <Mark tone="warn">{s.wouldBlock}</Mark>} <Text span size="xs" c="dimmed"><Said>{item.findings.slice(0, 3).join(', ')}</Said></Text></td>
     </tr>
   )
-}
+})
