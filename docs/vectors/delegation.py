@@ -9,17 +9,22 @@ import json
 
 MASTER = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 OLDER = "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
-STRANGE = "ff" * 32
+STRANGE = "404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
 NOON = 1_764_504_000  # 2025-11-30T12:00:00Z
 MIDNIGHT = 1_764_547_200  # 2025-12-01T00:00:00Z
 USER, A, B, C, MALLORY = ("prn-01USER", "prn-01A", "prn-01B", "prn-01C", "prn-01MALLORY")
 FIELDS = ["root", "parent", "depth", "actor", "subject", "chain"]
 
 
+def expand(key, info):
+    """HKDF-Expand (RFC 5869), one block."""
+    return hmac.new(key, info + b"\1", hashlib.sha256).digest()
+
+
 def key_of(master, tenant, day):
-    """HKDF-Expand (RFC 5869) with one block: the master key is the pseudorandom key."""
-    info = b"delegation v1" + b"\0" + tenant.encode() + b"\0" + str(day).encode()
-    return hmac.new(bytes.fromhex(master), info + b"\1", hashlib.sha256).digest()
+    """HKDF of the master key as it is configured, then of what comes of it, for the tenant and the day."""
+    root = expand(hmac.new(b"chancery", bytes.fromhex(master), hashlib.sha256).digest(), b"master key v1")
+    return expand(root, b"delegation v1" + b"\0" + tenant.encode() + b"\0" + str(day).encode())
 
 
 def key_id(key, day):

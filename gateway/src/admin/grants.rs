@@ -46,6 +46,9 @@ pub(super) struct GrantSpec {
     /// How many delegations may lie between the first caller and the one that is granted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_delegation_depth: Option<u32>,
+    /// Whether a card may be called that is in the chain of delegations already; not, unless this says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delegation_loops: Option<bool>,
     /// Limits of this grant, all its cards and everybody it is for together.
     #[serde(skip_serializing_if = "CallLimits::is_empty")]
     pub limits: CallLimits,
@@ -65,6 +68,8 @@ struct Stored {
     mode: Option<GrantMode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_delegation_depth: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delegation_loops: Option<bool>,
     #[serde(skip_serializing_if = "CallLimits::is_empty")]
     limits: CallLimits,
 }
@@ -187,6 +192,7 @@ fn check(admin: &Shared, spec: &GrantSpec) -> Result<Vec<u8>, ApiError> {
         effect: spec.effect,
         mode: spec.mode,
         max_delegation_depth: spec.max_delegation_depth,
+        delegation_loops: spec.delegation_loops,
         limits: spec.limits,
     };
     let document = serde_json::to_vec(&stored).map_err(|_| ApiError::internal())?;
@@ -221,6 +227,7 @@ fn show(row: GrantRow, principal: String) -> Result<GrantResource, ApiError> {
             operations: stored.operations,
             modes: stored.modes,
             max_delegation_depth: stored.max_delegation_depth,
+            delegation_loops: stored.delegation_loops,
             limits: stored.limits,
         },
     })

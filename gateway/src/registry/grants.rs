@@ -32,6 +32,8 @@ pub struct Grant {
     pub operations: OperationSet,
     /// How many delegations may lie between the first caller and this one; none sets no bound of its own.
     pub max_delegation_depth: Option<u32>,
+    /// Whether a card may be called that is in the chain of delegations already.
+    pub delegation_loops: bool,
     /// How much, all its cards and everybody it is for together.
     pub metered: Metered,
     /// Cancelled when it is withdrawn or changed.

@@ -243,6 +243,9 @@ pub struct GrantDocument {
     /// How many delegations may lie between the first caller and the one that is granted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_delegation_depth: Option<u32>,
+    /// Whether a card may be called that is in the chain of delegations already; not, unless this says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delegation_loops: Option<bool>,
     /// How much.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<CallLimits>,

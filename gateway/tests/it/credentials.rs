@@ -181,9 +181,11 @@ async fn an_agent_is_told_for_whom_and_through_whom_in_standard_form() {
     let (agent, tokens) = (start(Behaviour::Honest).await.unwrap(), issuing(60).await);
     let own = NewCredential::Exchange { audience: "https://agent.test".to_owned(), endpoint: None };
     world.card("own", &agent, own).await;
-    let endpoint = Some(endpoint(&tokens.url()));
+    let (other, endpoint) = (start(Behaviour::Honest).await.unwrap(), Some(endpoint(&tokens.url())));
     let exchanged = NewCredential::Exchange { audience: "https://agent.test".to_owned(), endpoint };
-    world.card("exchanged", &agent, exchanged).await;
+    world.card("exchanged", &other, exchanged).await;
+    let again = NewCredential::Exchange { audience: "https://agent.test".to_owned(), endpoint: None };
+    world.card("again", &other, again).await;
     let first = start(Behaviour::Honest).await.unwrap();
     let settings = json!({"upstream": {"interfaces": [{"url": first.url()}], "dialect": "v10_jsonrpc"},
         "bound_principal": "one"});
@@ -199,7 +201,7 @@ async fn an_agent_is_told_for_whom_and_through_whom_in_standard_form() {
 
     world.send("first").await;
     let given = first.requests().pop().unwrap();
-    for card in ["own", "exchanged"] {
+    for card in ["again", "exchanged"] {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": said()});
         let mut asking = world.h.post(&format!("/a2a/acme/{card}"), &body).header("a2a-version", "1.0").key(&one.key);
         for (name, value) in given.header_list() {
@@ -211,9 +213,9 @@ async fn an_agent_is_told_for_whom_and_through_whom_in_standard_form() {
         assert!(answer.json()["result"].is_object(), "{card}: {}", answer.text());
     }
     let actor = json!({"sub": one.principal_id});
-    let told = claims(&bearer(&agent.requests()[1]));
+    let told = claims(&bearer(&other.requests()[0]));
     assert_eq!((&told["sub"], &told["act"]), (&json!(world.anna.principal_id), &actor));
-    assert_eq!(bearer(&agent.requests()[2]), format!("{CANARY}-1"));
+    assert_eq!(bearer(&other.requests()[1]), format!("{CANARY}-1"));
     let form = tokens.requests()[0].body_text();
     assert!(form.starts_with("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&subject_token="));
     let subject = form.split("subject_token=").nth(1).unwrap().split('&').next().unwrap();

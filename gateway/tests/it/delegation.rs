@@ -260,7 +260,12 @@ async fn a_grant_says_how_deep_a_chain_may_be() {
     assert_eq!(world.send(&key, "c", &chain).await.status, StatusCode::OK);
     let deeper = given(&agent.requests()[1]);
     assert_eq!(world.send(&key, "d", &deeper).await.status, StatusCode::OK, "four are usual");
-    assert_eq!(reasons(&world.h.finish().await), ["depth"]);
+    // So is whether it may lead back.
+    refused(&world.send(&key, "c", &deeper).await);
+    let loops = json!({"cards": ["c"], "operations": ["send"], "delegation_loops": true});
+    world.h.grant("acme", &one, &loops).await;
+    assert_eq!(world.send(&key, "c", &deeper).await.status, StatusCode::OK);
+    assert_eq!(reasons(&world.h.finish().await), ["depth", "loop"]);
 }
 
 /// Only agents whose card names their principal, and takes stamps, are told.

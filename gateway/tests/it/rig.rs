@@ -224,6 +224,7 @@ impl Plan {
             cards: vec![CardSelector::Any],
             operations: self.grant.operations.iter().copied().collect(),
             max_delegation_depth: None,
+            delegation_loops: false,
             metered: Metered {
                 allowance: Allowance {
                     per_minute: self.grant.per_minute.and_then(std::num::NonZeroU32::new),

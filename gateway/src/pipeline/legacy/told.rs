@@ -1,6 +1,6 @@
 //! What callers of the legacy wire are told.
 //!
-//! Answers in the generation that the agent gave them in: `{"task":…}` of 1.0, or a JSON-RPC `result` of 0.3. Refusals as
+//! Answers in the form that the agent gives them in: `{"task":…}` of 1.0 and of bare bodies, or a JSON-RPC `result` of 0.3. Refusals as
 //! `{"error":…,"message":…,"correlation_id":…}` with the status that HTTP+JSON has for them.
 
 use super::BadBody;
@@ -8,30 +8,26 @@ use crate::pipeline::guard::GuardError;
 use crate::pipeline::refusal::Refusals;
 use crate::registry::Card;
 use crate::reject::Reject;
-use a2a::dialect::Wire;
+use a2a::dialect::{PathBody, Wire};
 use a2a::{Answer, Dialect, Fault, FaultKind, OperationKind, Version, Voice};
 use json::{Json, Object};
 
 const JSON: &str = "application/json";
 
-/// How events and agents' faults are told to a caller whose agent speaks the card's first dialect.
+/// How answers, events and agents' faults are told to a caller whose agent speaks the card's first dialect.
 pub(in crate::pipeline) fn voice(asked: &Voice, card: &Card) -> Voice {
-    let version = card.upstream.interfaces.first().map_or(Version::V10, |first| first.dialect.version());
-    in_generation(asked, version)
-}
-
-fn in_generation(asked: &Voice, version: Version) -> Voice {
-    let (dialect, enveloped) = match version {
-        Version::V10 => (Dialect::R1, false),
-        Version::V03 => (Dialect::PathRpc, true),
-    };
-    Voice { dialect, enveloped, ..asked.clone() }
+    let first = card.upstream.interfaces.first();
+    let bare = first.is_none_or(|first| match first.dialect {
+        Dialect::PathRpc => first.address.path_body == PathBody::Bare,
+        other => other.version() == Version::V10,
+    });
+    let dialect = if bare { Dialect::R1 } else { Dialect::PathRpc };
+    Voice { dialect, enveloped: !bare, ..asked.clone() }
 }
 
 /// A whole answer.
-pub(in crate::pipeline) fn answer(asked: &Voice, kind: OperationKind, answer: Answer) -> Wire {
-    let wire = in_generation(asked, answer.origin).answer(kind, answer);
-    Wire { content_type: JSON, ..wire }
+pub(in crate::pipeline) fn answer(voice: &Voice, kind: OperationKind, answer: Answer) -> Wire {
+    Wire { content_type: JSON, ..voice.answer(kind, answer) }
 }
 
 /// A refusal.

@@ -34,6 +34,7 @@ pub(super) fn grant(
         cards: facts.cards,
         operations: facts.operations,
         max_delegation_depth: facts.max_delegation_depth,
+        delegation_loops: facts.delegation_loops,
         metered: Metered { allowance: facts.allowance, meter },
         cancelled: parent.child_token(),
     })
@@ -47,6 +48,7 @@ pub(super) struct Facts {
     effect: Effect,
     mode: Mode,
     max_delegation_depth: Option<u32>,
+    delegation_loops: bool,
     allowance: Allowance,
 }
 
@@ -66,6 +68,7 @@ pub(super) fn facts(document: &[u8]) -> Result<Facts, Vec<Problem>> {
         for (path, is_set) in [
             ("/limits", limits != CallLimits::default()),
             ("/max_delegation_depth", document.max_delegation_depth.is_some()),
+            ("/delegation_loops", document.delegation_loops.is_some()),
         ] {
             if is_set {
                 problems.push(Problem::new(path, "means nothing where everything is denied; take it out"));
@@ -83,7 +86,9 @@ pub(super) fn facts(document: &[u8]) -> Result<Facts, Vec<Problem>> {
         Some(settings::GrantMode::Enforce) | None => Mode::Enforce,
     };
     let max_delegation_depth = document.max_delegation_depth;
-    Ok(Facts { cards, operations, effect, mode, max_delegation_depth, allowance: allowance(&limits) })
+    let delegation_loops = document.delegation_loops.unwrap_or(false);
+    let allowance = allowance(&limits);
+    Ok(Facts { cards, operations, effect, mode, max_delegation_depth, delegation_loops, allowance })
 }
 
 fn selectors(document: &GrantDocument, problems: &mut Vec<Problem>) -> Vec<CardSelector> {
@@ -215,7 +220,7 @@ pub(super) fn allowance(limits: &CallLimits) -> Allowance {
 
 pub(super) const NO_GROUP: &str = "can be no group: 1 to 256 printable characters, no spaces around them";
 /// Longest chain of delegations that can be meant.
-const MOST_DELEGATIONS: u32 = 16;
+const MOST_DELEGATIONS: u32 = 8;
 const MOST_GROUPS: usize = 64;
 const MOST_CALLS: u64 = 1 << 40;
 /// A microsecond is the shortest pace that is told apart.
