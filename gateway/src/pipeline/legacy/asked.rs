@@ -57,9 +57,8 @@ impl Asked {
                 return Err(bad("stream", "must be true or false"));
             }
         };
-        let message = match body.remove("message") {
-            Some(Json::Object(message)) => message,
-            _ => return Err(bad("message", "must be an object")),
+        let Some(Json::Object(message)) = body.remove("message") else {
+            return Err(bad("message", "must be an object"));
         };
         let (operation, params) = (operation(stream), params(body, message)?);
         let method = match (is_v10(&params), stream) {
@@ -110,10 +109,8 @@ fn is_v10(params: &Object) -> bool {
 }
 
 fn text(body: &mut Object, member: &'static str) -> Result<String, BadBody> {
-    match body.remove(member) {
-        Some(Json::String(text)) if !text.is_empty() => Ok(text),
-        _ => Err(bad(member, "must be a text that is not empty")),
-    }
+    let given = body.remove(member).and_then(|given| given.as_str().map(str::to_owned));
+    given.filter(|text| !text.is_empty()).ok_or_else(|| bad(member, "must be a text that is not empty"))
 }
 
 const fn bad(member: &'static str, problem: &'static str) -> BadBody {

@@ -17,9 +17,9 @@ const JSON: &str = "application/json";
 /// How answers, events and agents' faults are told to a caller whose agent speaks the card's first dialect.
 pub(in crate::pipeline) fn voice(asked: &Voice, card: &Card) -> Voice {
     let first = card.upstream.interfaces.first();
-    let bare = first.is_none_or(|first| match first.dialect {
-        Dialect::PathRpc => first.address.path_body == PathBody::Bare,
-        other => other.version() == Version::V10,
+    let bare = first.is_none_or(|first| {
+        let bare_body = first.dialect == Dialect::PathRpc && first.address.path_body == PathBody::Bare;
+        bare_body || first.dialect.version() == Version::V10
     });
     let dialect = if bare { Dialect::R1 } else { Dialect::PathRpc };
     Voice { dialect, enveloped: !bare, ..asked.clone() }
@@ -49,10 +49,8 @@ pub(in crate::pipeline) fn refusal(reject: &Reject, fault: &Fault, refusals: &Re
     if let Reject::Legacy(BadBody::UnknownSkill { known }) = reject {
         body.insert("skills", known.iter().map(|skill| Json::from(skill.as_str())).collect::<Vec<_>>());
     }
-    let status = match fault.kind {
-        // Whatever an agent does wrong is the same to this wire.
-        FaultKind::InvalidAgentResponse => 502,
-        other => other.http_status(),
-    };
+    // Whatever an agent does wrong is the same to this wire.
+    let is_the_agents = fault.kind == FaultKind::InvalidAgentResponse;
+    let status = if is_the_agents { 502 } else { fault.kind.http_status() };
     Wire { status, content_type: JSON, body: json::write(&Json::Object(body)), trailers: Vec::new() }
 }
