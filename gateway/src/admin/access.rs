@@ -7,6 +7,7 @@
 use super::error::ApiError;
 use super::roles::{self, Act, Need, Roles};
 use super::{Shared, session};
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -120,12 +121,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
 }
 
 /// Lets a request pass whose sender may do what it asks; handlers find out who it is by [`Who`].
-pub async fn admit(State(admin): State<Shared>, path: RawPathParams, mut request: Request, next: Next) -> Response {
+pub async fn admit(
+    State(admin): State<Shared>,
+    path: Result<RawPathParams, RawPathParamsRejection>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let need = roles::need(request.method(), route.as_deref().unwrap_or_default());
     if need == Need::Open {
         return next.run(request).await;
     }
+    // Segments that are no UTF-8 name nothing.
+    let Ok(path) = path else { return ApiError::not_found("this path").into_response() };
     let tenant = path.iter().find(|(name, _)| *name == "tenant").map(|(_, tenant)| tenant.to_owned());
     let tenant = tenant.or_else(|| in_query(request.uri().query().unwrap_or_default()));
     let judged = match identify(&admin, request.headers()).await {
