@@ -14,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use store::{AuditCursor, AuditFilter, AuditRecord, TenantId};
 use utoipa::{IntoParams, ToSchema};
 
@@ -200,10 +201,10 @@ async fn names(admin: &Shared, tenant: &TenantId, rows: &[AuditRecord]) -> Resul
     let behind = rows.iter().filter_map(delegation).flat_map(|fact| [fact.actor, fact.subject]);
     let behind = behind.map(|agent| principal_of(&agent).to_owned());
     for id in rows.iter().filter_map(|row| row.principal.clone()).chain(behind) {
-        if !names.contains_key(&id) {
-            let row = admin.store.principal_by_id(tenant, &id).await?;
-            let name = row.map_or_else(|| id.clone(), |row| row.name);
-            names.insert(id, name);
+        if let Entry::Vacant(place) = names.entry(id) {
+            let row = admin.store.principal_by_id(tenant, place.key()).await?;
+            let name = row.map_or_else(|| place.key().clone(), |row| row.name);
+            place.insert(name);
         }
     }
     Ok(names)
