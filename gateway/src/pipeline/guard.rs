@@ -257,11 +257,14 @@ pub struct StreamGuard {
     /// Which artifact a channel's text belongs to.
     artifacts: HashMap<String, Artifact>,
     /// Guards outside, asked event by event.
-    outside: Option<(Outside, Arc<[Arc<Pipeline>]>, Arc<About>)>,
+    outside: Option<Asked>,
     events: u64,
     /// The guard that an event passes first, where there are two.
     nearer: Option<Box<StreamGuard>>,
 }
+
+/// Whom to ask, by which policies, and about whose stream.
+type Asked = (Outside, Arc<[Arc<Pipeline>]>, Arc<About>);
 
 /// Names an artifact.
 #[derive(Clone, Debug)]

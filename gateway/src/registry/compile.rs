@@ -33,6 +33,9 @@ mod identity;
 
 pub use grant::is_group;
 
+/// Grants by whose they are.
+type GrantsOf = HashMap<String, Vec<Arc<Grant>>>;
+
 /// A row that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
@@ -338,7 +341,7 @@ impl Tenant<'_> {
     }
 
     /// Grants by the principal's id, and by the group's name.
-    fn grants(&mut self) -> (HashMap<String, Vec<Arc<Grant>>>, HashMap<String, Arc<GrantSet>>) {
+    fn grants(&mut self) -> (GrantsOf, HashMap<String, Arc<GrantSet>>) {
         let old = self.old;
         let sets = old.into_iter().flat_map(|old| {
             let own = old.principals.values().map(|principal| &principal.grants);
@@ -346,7 +349,7 @@ impl Tenant<'_> {
         });
         let before: HashMap<&str, &Arc<Grant>> =
             sets.flat_map(|set| set.iter()).map(|grant| (grant.id.as_str(), grant)).collect();
-        let (mut granted, mut groups): (HashMap<String, Vec<_>>, HashMap<String, Vec<_>>) = Default::default();
+        let (mut granted, mut groups): (GrantsOf, GrantsOf) = Default::default();
         for row in &self.rows.grants {
             match self.grant(row, before.get(row.id.as_str()).copied()) {
                 Ok(grant) => match &grant.grantee {

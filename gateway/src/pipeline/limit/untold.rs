@@ -89,9 +89,12 @@ async fn paused(pause: Duration, stop: &CancellationToken) -> bool {
     }
 }
 
+/// A tenant, and the subject of a meter in it.
+type Whose = (String, String);
+
 /// What all replicas used in this day and month.
 pub(crate) async fn recall(store: &Store, registry: &Registry, now: Micros) -> store::Result<()> {
-    let mut used: HashMap<(String, String), Vec<(Period, Micros, u64)>> = HashMap::new();
+    let mut used: HashMap<Whose, Vec<(Period, Micros, u64)>> = HashMap::new();
     for (period, starts) in [(Period::Day, meter::day_of(now)), (Period::Month, meter::month_of(now))] {
         for row in store.usage(period, starts).await? {
             let of = used.entry((row.tenant.as_str().to_owned(), row.subject)).or_default();
