@@ -9,7 +9,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
-    clippy::disallowed_methods,
     reason = "a program that people start to see numbers"
 )]
 
