@@ -159,7 +159,6 @@ async fn a_change_reaches_new_calls_everywhere(db: Db) {
             assert!(changed.elapsed() < DEADLINE, "nobody told this gateway");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        println!("{db:?}: in force after {:?}", changed.elapsed());
     }
     for address in [h.public, second.address] {
         let new = rpc_as(&caller.key, "/a2a/acme/echo", "SendMessage", &says("a falcon"));

@@ -63,7 +63,7 @@ const fn two(_: Op) -> Refusal {
         grpc: 3,
         reason: "INVALID_REQUEST",
         name: "InvalidRequestError",
-        text: "send one credential: Authorization or X-API-Key, not both",
+        text: "send one credential: Authorization, X-API-Key or a client certificate, not two of them",
     }
 }
 

@@ -128,7 +128,7 @@ fn own_card(card: &str) -> String {
     ];
     own.retain(|member, _| newer.contains(&member));
     let schemes = own.get_mut("securitySchemes").and_then(json::Json::as_object_mut).unwrap();
-    for name in ["bearer", "apiKey"] {
+    for name in ["bearer", "apiKey", "oauth2"] {
         let scheme = schemes.get_mut(name).and_then(json::Json::as_object_mut).unwrap();
         scheme.retain(|member, _| member.ends_with("SecurityScheme"));
     }

@@ -39,7 +39,7 @@ async fn a_key_is_replaced_with_an_overlap_and_its_last_use_is_told() {
     assert_eq!((&next["principal"], &next["expires_at"]), (&json!("bot"), &Value::Null));
     assert_eq!((calls(&desk, old).await, calls(&desk, new).await), (StatusCode::OK, StatusCode::OK), "both work");
     let ends = desk.read(&path).await["expires_at"].as_str().unwrap().to_owned();
-    assert!(ends > desk.read(&path).await["created_at"].as_str().unwrap().to_owned());
+    assert!(ends.as_str() > desk.read(&path).await["created_at"].as_str().unwrap());
 
     // At once, where there is no time for an overlap.
     let third = desk
