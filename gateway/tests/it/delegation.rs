@@ -35,10 +35,15 @@ async fn calls_on(gateway: SocketAddr, key: String, next: &str) -> Scripted {
         for (name, value) in given(request) {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        let mut socket = std::net::TcpStream::connect(gateway).unwrap();
-        socket.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
-        let mut answer = String::new();
-        socket.read_to_string(&mut answer).unwrap();
+        // Scripts answer at once, on a thread of the runtime: what waits there must not hold up the gateway's own work.
+        let answer = tokio::task::block_in_place(|| {
+            let mut socket = std::net::TcpStream::connect(gateway).unwrap();
+            socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+            socket.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
+            let mut answer = String::new();
+            socket.read_to_string(&mut answer).unwrap();
+            answer
+        });
         let status = answer.split(' ').nth(1).unwrap_or_default().to_owned();
         Spoken::of(request).honest("http://agent.test", &format!("{path} answered {status}"))
     });
