@@ -12,7 +12,7 @@ word! {
     AdminState {
         /// It may.
         Active = "active",
-        /// It may not, and its sessions have ended.
+        /// It may not; its sessions and tokens have ended.
         Disabled = "disabled",
     }
 }
@@ -72,7 +72,7 @@ row! {
         hint: String,
         /// What it may do.
         roles: Vec<u8>,
-        /// Who made it.
+        /// The name of the account that made it: it ends with that.
         made_by: String,
         /// Microseconds.
         created: i64,
@@ -146,7 +146,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Changes an account; one that is disabled loses its sessions.
+    /// Changes an account; one that is disabled loses its sessions and tokens.
     pub async fn update_admin(&self, name: &str, expected: IfMatch, edit: &AdminEdit, now: i64) -> Result<()> {
         text::free("display_name", &edit.display_name)?;
         let mut tx = self.begin(Durability::Synced).await?;
@@ -155,7 +155,7 @@ impl Store {
         x!(tx, UPDATE, id.as_str(), display_name, edit.roles.as_slice(), state, now)?;
         match edit.state {
             AdminState::Active => {}
-            AdminState::Disabled => drop(x!(tx, END_ALL, id.as_str(), "")?),
+            AdminState::Disabled => end(&mut tx, &id, name, now).await?,
         }
         tx.commit().await
     }
@@ -169,12 +169,12 @@ impl Store {
         tx.commit().await
     }
 
-    /// Leaves a tombstone; ends its sessions. The name is free again.
+    /// Leaves a tombstone; ends its sessions and tokens. The name is free again.
     pub async fn delete_admin(&self, name: &str, expected: IfMatch, now: i64) -> Result<()> {
         let mut tx = self.begin(Durability::Synced).await?;
         let id = living(&mut tx, name, expected).await?;
         x!(tx, DELETE, id.as_str(), now)?;
-        x!(tx, END_ALL, id.as_str(), "")?;
+        end(&mut tx, &id, name, now).await?;
         tx.commit().await
     }
 
@@ -284,6 +284,13 @@ async fn insert(tx: &mut Tx, admin: &NewAdmin, now: i64) -> Result<()> {
     Ok(())
 }
 
+/// Ends what an account has opened: its sessions, and the tokens that it made.
+async fn end(tx: &mut Tx, id: &str, name: &str, now: i64) -> Result<()> {
+    x!(tx, END_ALL, id, "")?;
+    x!(tx, REVOKE_MADE_BY, name, now)?;
+    Ok(())
+}
+
 /// The id of a living account at the expected revision, locked until the transaction ends.
 async fn living(tx: &mut Tx, name: &str, expected: IfMatch) -> Result<String> {
     x!(tx, ONE_AT_A_TIME)?;
@@ -327,6 +334,7 @@ statements! {
         TOKENS = "SELECT id, name, hash, hint, roles, made_by, created, expires, revoked, used
             FROM admin_tokens WHERE id > $1 ORDER BY id LIMIT $2";
         REVOKE_TOKEN = "UPDATE admin_tokens SET revoked = COALESCE(revoked, $2) WHERE id = $1";
+        REVOKE_MADE_BY = "UPDATE admin_tokens SET revoked = $2 WHERE made_by = $1 AND revoked IS NULL";
         TOUCH_TOKEN = "UPDATE admin_tokens SET used = $2 WHERE id = $1";
     }
 }

@@ -1,7 +1,7 @@
 //! Accounts of administrators and tokens of programs. Nobody gives a role that it lacks, and nobody sees or touches an
 //! account that has more than it could give (T-ADM-3). Tokens are shown once.
 
-use super::access::Who;
+use super::access::{Way, Who};
 use super::body::Document;
 use super::error::{ApiError, FieldProblem};
 use super::extract::{Path, Query};
@@ -13,7 +13,7 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::{AdminEdit, AdminRow, AdminState, AdminTokenRow, NewAdmin, NewAdminToken};
+use store::{AdminEdit, AdminRow, AdminState, AdminTokenRow, NewAdmin, NewAdminToken, Page};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
@@ -37,7 +37,7 @@ pub(super) enum AdminLife {
     /// It may.
     #[default]
     Active,
-    /// It may not, and its sessions have ended.
+    /// It may not; its sessions have ended and its tokens are revoked.
     Disabled,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct TokenView {
     pub hint: String,
     /// What it may do.
     pub roles: Vec<Assignment>,
-    /// Who made it.
+    /// The account that made it, which it ends with; `(bootstrap)` for the token of the configured file.
     pub made_by: String,
     /// RFC 3339.
     pub created_at: String,
@@ -152,13 +152,9 @@ pub(super) async fn list(
     who: Who,
     Query(query): Query<PageQuery>,
 ) -> Result<Json<Listing<AdminView>>, ApiError> {
-    let rows = admin.store.admins(query.page()).await?;
-    let mut listing = query.listing(rows, |row| row.name.clone(), |row| Ok((may_touch(&who, &row), show(row))))?;
-    listing.items.retain(|(visible, _)| *visible);
-    Ok(Json(Listing {
-        items: listing.items.into_iter().map(|(_, view)| view).collect(),
-        next_cursor: listing.next_cursor,
-    }))
+    let store = &admin.store;
+    let read = |after: String, limit| async move { store.admins(Page { after: &after, limit }).await };
+    Ok(Json(query.visible(read, |row| row.name.clone(), |row| may_touch(&who, row), show).await?))
 }
 
 /// Makes an account.
@@ -198,7 +194,7 @@ pub(super) async fn read(
     Ok(Json(show(row(&admin, &who, &name).await?)))
 }
 
-/// Changes an account's roles and state. One that is disabled is signed out.
+/// Changes an account's roles and state. One that is disabled is signed out, and its tokens are revoked.
 #[utoipa::path(put, path = "/api/v1/admins/{name}", tag = "admins", params(("name" = String, Path)),
     request_body = AdminUpdate,
     responses((status = 200, body = AdminView), (status = 409, body = ApiError), (status = 412, body = ApiError)))]
@@ -224,7 +220,7 @@ pub(super) async fn update(
     Ok(Json(show(row(&admin, &who, &name).await?)))
 }
 
-/// Removes an account; its sessions end.
+/// Removes an account; its sessions end, and its tokens are revoked.
 #[utoipa::path(delete, path = "/api/v1/admins/{name}", tag = "admins", params(("name" = String, Path)),
     responses((status = 204), (status = 404, body = ApiError), (status = 409, body = ApiError)))]
 pub(super) async fn delete(
@@ -267,20 +263,13 @@ pub(super) async fn list_tokens(
     who: Who,
     Query(query): Query<PageQuery>,
 ) -> Result<Json<Listing<TokenView>>, ApiError> {
-    let rows = admin.store.admin_tokens(query.page()).await?;
-    let mut listing = query.listing(
-        rows,
-        |row| row.id.clone(),
-        |row| Ok((who.roles.covers(&Roles::read(&row.roles)), show_token(row))),
-    )?;
-    listing.items.retain(|(visible, _)| *visible);
-    Ok(Json(Listing {
-        items: listing.items.into_iter().map(|(_, view)| view).collect(),
-        next_cursor: listing.next_cursor,
-    }))
+    let store = &admin.store;
+    let read = |after: String, limit| async move { store.admin_tokens(Page { after: &after, limit }).await };
+    let sees = |row: &AdminTokenRow| who.roles.covers(&Roles::read(&row.roles));
+    Ok(Json(query.visible(read, |row| row.id.clone(), sees, show_token).await?))
 }
 
-/// Makes a token and shows it, this once.
+/// Makes a token and shows it, this once. A token makes no tokens, for they would outlive it.
 #[utoipa::path(post, path = "/api/v1/tokens", tag = "admins", request_body = NewTokenSpec,
     responses((status = 201, body = MadeToken), (status = 400, body = ApiError), (status = 403, body = ApiError)))]
 pub(super) async fn create_token(
@@ -288,6 +277,12 @@ pub(super) async fn create_token(
     who: Who,
     Document { typed, .. }: Document<NewTokenSpec>,
 ) -> Result<(StatusCode, Json<MadeToken>), ApiError> {
+    // An account's tokens end with it; no account has the name that the first token's are made by.
+    let made_by = match &who.way {
+        Way::Session { .. } => who.name.clone(),
+        Way::Bootstrap => String::from(BOOTSTRAP),
+        Way::Token { .. } => return Err(ApiError::token_by_token()),
+    };
     let now = admin.clock.now();
     let expires = typed.expires_at.as_deref().map(|text| micros("expires_at", text)).transpose();
     let (roles, expires) = ApiError::both(given(&who, typed.roles, ""), expires)?;
@@ -305,7 +300,7 @@ pub(super) async fn create_token(
         hash,
         hint: made.hint.clone(),
         roles: roles.to_stored(),
-        made_by: who.name.clone(),
+        made_by,
         expires,
     };
     admin.store.create_admin_token(&new, now).await?;
@@ -417,6 +412,8 @@ fn show_token(row: AdminTokenRow) -> TokenView {
     }
 }
 
+/// Who made a token by the token of the configured file: no account can have this name.
+const BOOTSTRAP: &str = "(bootstrap)";
 const TOKEN_PREFIX: &str = "chancery_admin_";
 
 #[cfg(test)]
@@ -425,6 +422,7 @@ mod tests {
 
     #[test]
     fn names_are_what_people_type_and_paths_can_hold() {
+        assert!(!is_name(BOOTSTRAP));
         assert!(is_name("ann") && is_name("ann.lee+ops@example.com"));
         for name in ["", "Ann", ".ann", "a b", "a/b", "a%2f", "é", &"a".repeat(65)] {
             assert!(!is_name(name), "{name}");

@@ -4,6 +4,7 @@
 //! (order and digits); the settings are checked by the registry's own compile step before anything is saved.
 
 use super::Shared;
+use super::access::Who;
 use super::body::{Document, Written, stored_tree, tree, under, value};
 use super::credential::{self, Sent};
 use super::error::{ApiError, FieldProblem};
@@ -116,15 +117,22 @@ pub(super) async fn list(
     responses((status = 201, body = CardResource), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
 pub(super) async fn create(
     State(admin): State<Shared>,
+    who: Who,
     Path(tenant): Path<String>,
     Document { typed, tree }: Document<Create<Value>>,
 ) -> Result<(StatusCode, Written), ApiError> {
     let spec = tree.get("spec").ok_or_else(|| ApiError::invalid_field("spec", "is missing"))?;
-    Ok((StatusCode::CREATED, Written(make(&admin, &tenant, &typed.name, spec, "created").await?)))
+    Ok((StatusCode::CREATED, Written(make((&admin, &who), &tenant, &typed.name, spec, "created").await?)))
 }
 
 /// Makes a card from a spec: what `create` and `import` share.
-pub(super) async fn make(admin: &Shared, tenant: &str, name: &str, spec: &Tree, note: &str) -> Result<Tree, ApiError> {
+pub(super) async fn make(
+    (admin, who): (&Shared, &Who),
+    tenant: &str,
+    name: &str,
+    spec: &Tree,
+    note: &str,
+) -> Result<Tree, ApiError> {
     let owner = existing_tenant(&admin.store, tenant).await?;
     let ((), mut parts) = ApiError::both(check_name(name), take_apart(spec, None))?;
     let kept = parts.credential.check_kept(admin, tenant, "", None);
@@ -147,7 +155,7 @@ pub(super) async fn make(admin: &Shared, tenant: &str, name: &str, spec: &Tree, 
         sealed_credential,
         state: stored_state(parts.state),
         trust_tier: parts.trust_tier,
-        changed_by: String::from("admin"),
+        changed_by: who.name.clone(),
         note: note.to_owned(),
     };
     admin.store.create_card(&owner, &new, now).await?;
@@ -173,6 +181,7 @@ pub(super) async fn read(
     responses((status = 200, body = CardResource), (status = 412, body = ApiError)))]
 pub(super) async fn update(
     State(admin): State<Shared>,
+    who: Who,
     Path((tenant, name)): Path<(String, String)>,
     Expected(expected): Expected,
     Document { tree, .. }: Document<Update<Value>>,
@@ -194,7 +203,7 @@ pub(super) async fn update(
         Sent::Remove => None,
         Sent::Replace(new) => Some(credential::seal(&admin, &tenant, &before.id, &origins(&parts.settings)?, new)?),
     };
-    save(&admin, &before, parts, sealed).await?;
+    save((&admin, &who), &before, parts, sealed).await?;
     Ok(Written(one(&admin, &owner, &name).await?))
 }
 
@@ -212,7 +221,12 @@ fn may_keep_credential(before: &CardRow, parts: &Parts) -> Result<(), ApiError> 
 }
 
 /// Writes what differs. What was written before is no new version.
-async fn save(admin: &Shared, before: &CardRow, parts: Parts, sealed: Option<Vec<u8>>) -> Result<(), ApiError> {
+async fn save(
+    (admin, who): (&Shared, &Who),
+    before: &CardRow,
+    parts: Parts,
+    sealed: Option<Vec<u8>>,
+) -> Result<(), ApiError> {
     let (owner, name, now) = (&before.tenant, &before.name, admin.clock.now());
     let mut at = IfMatch::Revision(before.revision);
     // A credential must never be sent to a server it was not made for: take it away first, give it back last.
@@ -224,7 +238,7 @@ async fn save(admin: &Shared, before: &CardRow, parts: Parts, sealed: Option<Vec
             document: parts.document,
             settings: parts.settings,
             trust_tier: parts.trust_tier,
-            changed_by: String::from("admin"),
+            changed_by: who.name.clone(),
             note: String::new(),
         };
         at = IfMatch::Revision(admin.store.update_card(owner, name, at, &edit, now).await?);

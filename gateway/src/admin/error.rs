@@ -84,6 +84,13 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "forbidden", "your role does not allow this; ask a tenant or platform admin")
     }
 
+    /// 403: a token asks for another one.
+    #[must_use]
+    pub fn token_by_token() -> Self {
+        let message = "a token makes no tokens; sign in, or use the token of admin.token_file";
+        Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+    }
+
     /// 403: a write of a browser without the proof that our own page sent it.
     #[must_use]
     pub fn forged() -> Self {

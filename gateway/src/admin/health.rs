@@ -1,6 +1,7 @@
 //! Whether the store answers, at which revision it is, and what is closed because its row is wrong.
 
 use super::Shared;
+use super::access::Who;
 use super::error::{ApiError, FieldProblem};
 use crate::registry::compile::{BadRow, Problem};
 use axum::Json;
@@ -17,7 +18,7 @@ pub(super) struct Health {
     pub version: &'static str,
     /// The store's revision.
     pub revision: i64,
-    /// Resources that are closed because their rows are wrong or can't be read; at most 100.
+    /// Resources that are closed because their rows are wrong or can't be read, in the tenants of the asking one; at most 100.
     pub closed: Vec<Closed>,
 }
 
@@ -37,9 +38,11 @@ pub(super) struct Closed {
 /// The gateway's health.
 #[utoipa::path(get, path = "/api/v1/health", tag = "health",
     responses((status = 200, body = Health), (status = 503, body = ApiError)))]
-pub(super) async fn read(State(admin): State<Shared>) -> Result<Json<Health>, ApiError> {
+pub(super) async fn read(State(admin): State<Shared>, who: Who) -> Result<Json<Health>, ApiError> {
     let revision = admin.store.revision().await?;
-    let closed = admin.registry.snapshot().bad_rows().take(MOST_ROWS).map(closed).collect();
+    let world = admin.registry.snapshot();
+    let seen = world.bad_rows().filter(|(tenant, _)| who.roles.sees(tenant));
+    let closed = seen.take(MOST_ROWS).map(closed).collect();
     Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION"), revision, closed }))
 }
 

@@ -1,6 +1,7 @@
 //! Guardrail policies: versioned, compiled before they are saved, so that a policy that is stored is one that runs.
 
 use super::Shared;
+use super::access::Who;
 use super::body::{Document, value};
 use super::error::ApiError;
 use super::extract::{Path, Query};
@@ -35,6 +36,7 @@ pub(super) async fn list(
     responses((status = 201, body = PolicyResource), (status = 400, body = ApiError), (status = 409, body = ApiError)))]
 pub(super) async fn create(
     State(admin): State<Shared>,
+    who: Who,
     Path(tenant): Path<String>,
     Document { typed, tree }: Document<Create<serde_json::Value>>,
 ) -> Result<(StatusCode, Json<PolicyResource>), ApiError> {
@@ -44,7 +46,7 @@ pub(super) async fn create(
         id: new_id("pol-", admin.clock.now())?,
         document: check(&admin, &tenant, &typed.name, &tree)?,
         name: typed.name,
-        changed_by: String::from("admin"),
+        changed_by: who.name,
         note: String::new(),
     };
     admin.store.create_policy(&id, &new, admin.clock.now()).await?;
@@ -70,15 +72,13 @@ pub(super) async fn read(
     responses((status = 200, body = PolicyResource), (status = 412, body = ApiError)))]
 pub(super) async fn update(
     State(admin): State<Shared>,
+    who: Who,
     Path((tenant, name)): Path<(String, String)>,
     Expected(expected): Expected,
     Document { tree, .. }: Document<Update<serde_json::Value>>,
 ) -> Result<Json<PolicyResource>, ApiError> {
-    let edit = PolicyEdit {
-        document: check(&admin, &tenant, &name, &tree)?,
-        changed_by: String::from("admin"),
-        note: String::new(),
-    };
+    let edit =
+        PolicyEdit { document: check(&admin, &tenant, &name, &tree)?, changed_by: who.name, note: String::new() };
     admin.store.update_policy(&tenant_id(&tenant)?, &name, expected, &edit, admin.clock.now()).await?;
     admin.applied().await;
     read(State(admin), Path((tenant, name))).await

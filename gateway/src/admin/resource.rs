@@ -92,6 +92,29 @@ impl PageQuery {
         }
     }
 
+    /// A listing of the rows that `sees` lets through, from what `read` gives after a key. It is read on until the page is
+    /// full of them, so that neither its size nor its cursor tells of others.
+    pub(super) async fn visible<R, T, F>(
+        &self,
+        read: impl Fn(String, u32) -> F,
+        key: impl Fn(&R) -> String,
+        sees: impl Fn(&R) -> bool,
+        show: impl Fn(R) -> T,
+    ) -> Result<Listing<T>, ApiError>
+    where
+        F: Future<Output = store::Result<Vec<R>>>,
+    {
+        let mut after = self.cursor.clone().unwrap_or_default();
+        let mut seen = Vec::new();
+        while seen.len() <= self.size() {
+            let rows = read(after, READ_AT_ONCE).await?;
+            let Some(last) = rows.last().map(&key) else { break };
+            after = last;
+            seen.extend(rows.into_iter().filter(&sees));
+        }
+        self.listing(seen, key, |row| Ok(show(row)))
+    }
+
     /// A listing from the rows read for [`PageQuery::page`]; `key` is what the store orders by.
     pub(super) fn listing<R, T>(
         &self,
@@ -105,6 +128,9 @@ impl PageQuery {
         Ok(Listing { items: rows.into_iter().map(show).collect::<Result<_, _>>()?, next_cursor })
     }
 }
+
+/// Rows read at once where not all of them are shown.
+const READ_AT_ONCE: u32 = 200;
 
 /// The revision a change is based on.
 pub(super) struct Expected(pub IfMatch);

@@ -13,7 +13,7 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::{TenantFields, TenantRow, TenantState};
+use store::{Page, TenantFields, TenantRow, TenantState};
 use utoipa::ToSchema;
 
 /// What an administrator writes of a tenant.
@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 pub(super) struct TenantSpec {
     /// For people; the name if empty.
     pub display_name: String,
-    /// Whether it is served.
+    /// Whether it is served. Only a platform admin changes it.
     pub state: TenantLife,
     /// The card served at the tenant's own well-known address.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub(super) struct TenantSpec {
     /// The policy of cards that name none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_policy: Option<String>,
-    /// The policy that no card weakens.
+    /// The policy that no card weakens. Only a platform admin takes it away or names another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_policy: Option<String>,
     /// How much all its principals together may do. Only a platform admin changes it.
@@ -54,15 +54,18 @@ pub(super) enum TenantLife {
 
 type TenantResource = Resource<TenantSpec>;
 
-/// Every tenant.
+/// The tenants in which the asking one has a role.
 #[utoipa::path(get, path = "/api/v1/tenants", tag = "tenants", params(PageQuery),
     responses((status = 200, body = Listing<TenantResource>)))]
 pub(super) async fn list(
     State(admin): State<Shared>,
+    who: Who,
     Query(query): Query<PageQuery>,
 ) -> Result<Json<Listing<TenantResource>>, ApiError> {
-    let rows = admin.store.tenants(query.page()).await?;
-    Ok(Json(query.listing(rows, |row| row.name.to_string(), |row| Ok(show(row)))?))
+    let store = &admin.store;
+    let read = |after: String, limit| async move { store.tenants(Page { after: &after, limit }).await };
+    let sees = |row: &TenantRow| who.roles.sees(row.name.as_str());
+    Ok(Json(query.visible(read, |row| row.name.to_string(), sees, show).await?))
 }
 
 /// Makes a tenant and its first card signing key.
@@ -120,8 +123,7 @@ pub(super) async fn update(
 ) -> Result<Json<TenantResource>, ApiError> {
     let tenant = tenant_id(&name)?;
     let before = read(State(Shared::clone(&admin)), Path(name.clone())).await?;
-    if before.spec.limits != typed.spec.limits && !who.roles.is_platform() {
-        // They are what keeps the tenant from its neighbours.
+    if !who.roles.is_platform() && is_bound(&before.spec, &typed.spec) {
         return Err(ApiError::forbidden());
     }
     check_references(&admin, &tenant, &typed.spec).await?;
@@ -142,6 +144,14 @@ pub(super) async fn delete(
     admin.store.delete_tenant(&tenant_id(&name)?, expected, admin.clock.now()).await?;
     admin.applied().await;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Whether a change touches what the platform binds a tenant by: whether it is served, what keeps it from its
+/// neighbours, and a floor once there is one.
+fn is_bound(before: &TenantSpec, after: &TenantSpec) -> bool {
+    before.state != after.state
+        || before.limits != after.limits
+        || before.floor_policy.is_some() && before.floor_policy != after.floor_policy
 }
 
 /// Names that the tenant refers to must exist: a floor that is missing would be no floor.

@@ -1,6 +1,7 @@
 //! The admin API over HTTP: a gateway with an administrator at its desk, and what all resources have in common.
 
 mod access;
+mod bounds;
 mod cards;
 mod description;
 mod identity;

@@ -93,4 +93,24 @@ on_both! {
         let missing = Err(Error::NotFound { table: Table::AdminTokens });
         assert_eq!(store.revoke_admin_token("tok-2", 7).await, missing);
     }
+
+    async fn tokens_end_with_the_account_that_made_them(given) {
+        let store = given.store;
+        for name in ["ann", "bob"] {
+            store.create_admin(&admin(name), 1).await.unwrap();
+        }
+        for (id, made_by) in [("a", "ann"), ("b", "bob"), ("c", "(bootstrap)")] {
+            let token = NewAdminToken {
+                id: id.to_owned(), name: "ci".to_owned(), hash: id.to_owned(), hint: String::new(),
+                roles: b"[]".to_vec(), made_by: made_by.to_owned(), expires: None,
+            };
+            store.create_admin_token(&token, 1).await.unwrap();
+        }
+        let edit = AdminEdit { display_name: String::new(), roles: Vec::new(), state: AdminState::Disabled };
+        store.update_admin("ann", IfMatch::Any, &edit, 40).await.unwrap();
+        let revoked = async |hash| store.admin_token(hash).await.unwrap().unwrap().revoked;
+        assert_eq!((revoked("a").await, revoked("b").await, revoked("c").await), (Some(40), None, None));
+        store.delete_admin("bob", IfMatch::Any, 50).await.unwrap();
+        assert_eq!((revoked("a").await, revoked("b").await, revoked("c").await), (Some(40), Some(50), None));
+    }
 }

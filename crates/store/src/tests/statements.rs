@@ -51,6 +51,7 @@ const TENANTLESS: &[(&str, &str)] = &[
     ("admins::MAKE_TOKEN", "administrators belong to no tenant"),
     ("admins::ONE_AT_A_TIME", "administrators belong to no tenant"),
     ("admins::OPEN", "administrators belong to no tenant"),
+    ("admins::REVOKE_MADE_BY", "administrators belong to no tenant"),
     ("admins::REVOKE_TOKEN", "administrators belong to no tenant"),
     ("admins::SESSION", "administrators belong to no tenant"),
     ("admins::SET_PASSWORD", "administrators belong to no tenant"),

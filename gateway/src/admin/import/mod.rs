@@ -6,6 +6,7 @@
 
 mod probe;
 
+use super::access::Who;
 use super::body::{Document, Written, tree};
 use super::error::{ApiError, FieldProblem};
 use super::extract::Path;
@@ -140,6 +141,7 @@ impl Detected {
     responses((status = 201, body = Imported), (status = 200, body = Previewed), (status = 400, body = ApiError), (status = 422, body = ApiError)))]
 pub(super) async fn import(
     State(admin): State<Shared>,
+    who: Who,
     Path(tenant): Path<String>,
     Document { typed, .. }: Document<ImportSpec>,
 ) -> Result<(StatusCode, Written), ApiError> {
@@ -170,7 +172,7 @@ pub(super) async fn import(
         answer.insert("import", tree(&report)?);
         return Ok((StatusCode::OK, Written(answer.into())));
     }
-    let card = cards::make(&admin, &tenant, &name, &spec, "imported").await.map_err(as_sent)?;
+    let card = cards::make((&admin, &who), &tenant, &name, &spec, "imported").await.map_err(as_sent)?;
     let mut answer = json::Object::from([("card", card)]);
     answer.insert("import", tree(&report)?);
     Ok((StatusCode::CREATED, Written(answer.into())))

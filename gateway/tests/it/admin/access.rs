@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Desk, problem_paths};
 use crate::harness::{Answer, Db};
 
-const PASSWORD: &str = "correct horse battery";
+pub(super) const PASSWORD: &str = "correct horse battery";
 const MINUTE: i64 = 60_000_000;
 const ROLES: [&str; 4] = ["platform_admin", "tenant_admin", "operator", "auditor"];
 
@@ -22,7 +22,7 @@ fn may(role: &str, act: Act) -> bool {
     }
 }
 
-async fn token(desk: &Desk, roles: Value) -> String {
+pub(super) async fn token(desk: &Desk, roles: Value) -> String {
     let made = desk.post("/tokens", &json!({"name": "test", "roles": roles})).await;
     assert_eq!(made.status, StatusCode::CREATED, "{}", made.text());
     made.json()["token"].as_str().unwrap().to_owned()
@@ -149,18 +149,18 @@ async fn tokens_and_accounts_carry_no_more_than_their_maker_has() {
 }
 
 /// A browser: it keeps the cookie and knows what the page was told.
-struct Browser {
+pub(super) struct Browser {
     cookie: String,
     csrf: String,
 }
 
 impl Browser {
-    fn of(answer: &Answer) -> Self {
+    pub(super) fn of(answer: &Answer) -> Self {
         let cookie = answer.header("set-cookie").split(';').next().unwrap().to_owned();
         Self { cookie, csrf: answer.json()["csrf"].as_str().unwrap().to_owned() }
     }
 
-    async fn send(&self, desk: &Desk, method: Method, path: &str, body: &Value) -> Answer {
+    pub(super) async fn send(&self, desk: &Desk, method: Method, path: &str, body: &Value) -> Answer {
         let origin = desk.url();
         let headers = [
             ("cookie", self.cookie.as_str()),
@@ -177,12 +177,12 @@ async fn post(desk: &Desk, path: &str, body: &Value) -> Answer {
     desk.ask(Method::POST, &format!("/api/v1{path}"), &headers, body.to_string().into_bytes()).await
 }
 
-async fn sign_in(desk: &Desk, name: &str, password: &str) -> Answer {
+pub(super) async fn sign_in(desk: &Desk, name: &str, password: &str) -> Answer {
     post(desk, "/session", &json!({"name": name, "password": password})).await
 }
 
 /// Makes the first account by its link.
-async fn set_up(desk: &Desk) -> Browser {
+pub(super) async fn set_up(desk: &Desk) -> Browser {
     let link = desk.h.setup_link.clone().unwrap();
     let token = link.split_once("/setup#").unwrap().1.to_owned();
     let made = post(desk, "/setup", &json!({"token": token, "name": "ada", "password": PASSWORD})).await;
