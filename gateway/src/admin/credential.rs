@@ -140,7 +140,8 @@ fn wrong(problem: impl Into<String>) -> ApiError {
 /// Seals a credential for its card and the one origin that it may be sent to.
 ///
 /// # Errors
-/// 400 when the card has interfaces on several servers; 500 when it can't be sealed.
+/// 400 when the card has interfaces on several servers, or the credential is to be sent in a header that the gateway
+/// sets; 500 when it can't be sealed.
 pub(super) fn seal(
     admin: &Shared,
     tenant: &str,
@@ -148,6 +149,11 @@ pub(super) fn seal(
     origins: &[String],
     credential: &NewCredential,
 ) -> Result<Vec<u8>, ApiError> {
+    if let NewCredential::Header { name, .. } = credential
+        && let Some(problem) = admin.compiler.check_credential_header(name)
+    {
+        return Err(wrong(problem));
+    }
     let [origin] = origins else {
         return Err(wrong("a card with a credential has all its interfaces on one server"));
     };

@@ -26,6 +26,7 @@ use crate::audit::record::clean;
 use crate::config::{ClientAuth, Settings};
 use crate::discovery::publish;
 use crate::seal::{Place, Seal};
+use crate::upstream::credential::reserved;
 
 mod card;
 mod grant;
@@ -81,6 +82,7 @@ pub struct Compiler {
     seal: Arc<Seal>,
     public_urls: Vec<String>,
     client_auth: ClientAuth,
+    header_prefix: String,
     card_guard: Option<guard::card::CardGuard>,
 }
 
@@ -93,7 +95,8 @@ impl Compiler {
         let card_guard = guard::card::CardGuard::new(key.as_slice()).ok();
         let public_urls = settings.public.urls.iter().map(|url| url.as_str().to_owned()).collect();
         let client_auth = settings.public.tls.as_ref().map_or(ClientAuth::None, |tls| tls.client_auth);
-        Self { seal, public_urls, client_auth, card_guard }
+        let header_prefix = settings.headers.prefix.clone();
+        Self { seal, public_urls, client_auth, header_prefix, card_guard }
     }
 
     /// What in a card document is written to the model that reads it, or to deceive: nothing of it is published unless
@@ -209,6 +212,12 @@ impl Compiler {
         check_tenant(settings)
     }
 
+    /// What is wrong with the header that a credential is to be sent in.
+    #[must_use]
+    pub fn check_credential_header(&self, name: &http::HeaderName) -> Option<String> {
+        reserved::problem(name, &self.header_prefix)
+    }
+
     /// What is wrong with a text that is to name a group.
     #[must_use]
     pub fn check_group(&self, name: &str) -> Option<String> {
@@ -303,6 +312,7 @@ impl Tenant<'_> {
         let old = self.old.and_then(|old| old.cards.get(&facts.name)).filter(|old| old.id == facts.id);
         let make = card::Make {
             seal: &self.compiler.seal,
+            header_prefix: &self.compiler.header_prefix,
             tenant: &self.rows.tenant,
             principals: &self.rows.principals,
             policies,

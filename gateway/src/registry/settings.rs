@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::document::{self, Problem};
 use super::{CardMembers, Direction, OnBlock, TaskScope, Visibility};
 use crate::seal::{Place, Seal, SealError};
+use crate::upstream::credential::reserved;
 
 /// Settings of a card.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
@@ -537,12 +538,13 @@ impl NewCredential {
     }
 }
 
-/// Opens a sealed credential and checks that it belongs to every one of `origins`.
+/// Opens a sealed credential and checks that it belongs to every one of `origins` and is sent in no header of the
+/// gateway's own, which begin with `header_prefix`.
 pub(super) fn open_credential(
-    seal: &Seal,
-    place: Place<'_>,
+    (seal, place): (&Seal, Place<'_>),
     blob: &[u8],
     origins: &[String],
+    header_prefix: &str,
 ) -> Result<super::UpstreamCredential, Problem> {
     let wrong = |problem: &str| Problem::new("/upstream/credential", problem);
     let bytes = seal.open(place, blob).map_err(|error| wrong(&error.to_string()))?;
@@ -558,6 +560,9 @@ pub(super) fn open_credential(
         (Some("header"), SealedCredential { name: Some(name), value: Some(value), .. }) => {
             let name =
                 http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("the header's name is illegal"))?;
+            if let Some(problem) = reserved::problem(&name, header_prefix) {
+                return Err(wrong(&problem));
+            }
             Ok(super::UpstreamCredential::Header { name, value: value.into() })
         }
         (Some("basic"), SealedCredential { user: Some(user), password: Some(password), .. }) => {

@@ -28,6 +28,10 @@ pub(crate) fn build(outgoing: Outgoing, stamps: &Stamps, credential: Option<&Car
     *request.method_mut() = outgoing.method;
     *request.uri_mut() = uri;
     let headers = request.headers_mut();
+    // First of all, so that it stands in for nothing that the gateway says.
+    if let Some(Carried { header: (name, value), .. }) = credential {
+        headers.insert(name, value.clone());
+    }
     for (name, value) in outgoing.headers {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
@@ -41,9 +45,6 @@ pub(crate) fn build(outgoing: Outgoing, stamps: &Stamps, credential: Option<&Car
     for (name, value) in &stamps.headers {
         headers.insert(name, value.clone());
     }
-    if let Some(Carried { header: (name, value), .. }) = credential {
-        headers.insert(name, value.clone());
-    }
     Some(request)
 }
 
@@ -51,5 +52,33 @@ const fn extensions_header(version: Version) -> HeaderName {
     match version {
         Version::V10 => HeaderName::from_static("a2a-extensions"),
         Version::V03 => HeaderName::from_static("x-a2a-extensions"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_stands_in_for_nothing_that_the_gateway_says() {
+        let tenant = HeaderName::from_static("x-brutor-tenant-id");
+        let stamps = Stamps {
+            headers: vec![(tenant.clone(), HeaderValue::from_static("acme"))],
+            extensions: vec!["urn:one".to_owned()],
+            version: Version::V10,
+        };
+        let taken = [tenant, header::CONTENT_TYPE, header::USER_AGENT, HeaderName::from_static("a2a-extensions")];
+        for name in taken {
+            let outgoing = Outgoing {
+                method: http::Method::POST,
+                url: "http://agent.test/".to_owned(),
+                headers: vec![("content-type", "application/json")],
+                body: None,
+            };
+            let forged = Carried { header: (name.clone(), HeaderValue::from_static("forged")), kept: None };
+            let request = build(outgoing, &stamps, Some(&forged)).unwrap();
+            let sent: Vec<_> = request.headers().get_all(&name).iter().collect();
+            assert!(sent.len() == 1 && sent[0] != "forged", "{name}: {sent:?}");
+        }
     }
 }

@@ -22,6 +22,7 @@ use crate::seal::{Place, Seal};
 /// What a card is made with.
 pub(super) struct Make<'a> {
     pub(super) seal: &'a Seal,
+    pub(super) header_prefix: &'a str,
     pub(super) tenant: &'a TenantRow,
     pub(super) principals: &'a [PrincipalRow],
     pub(super) policies: &'a HashMap<String, Arc<NamedPolicy>>,
@@ -104,7 +105,8 @@ impl Make<'_> {
         let credential = match &facts.sealed_credential {
             None => UpstreamCredential::None,
             Some(blob) => {
-                settings::open_credential(self.seal, place, blob, &origins).map_err(|problem| vec![problem])?
+                let opened = settings::open_credential((self.seal, place), blob, &origins, self.header_prefix);
+                opened.map_err(|problem| vec![problem])?
             }
         };
         let upstream = settings.upstream.as_ref();

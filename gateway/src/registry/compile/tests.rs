@@ -275,6 +275,27 @@ fn credential_opens_for_its_card_and_origin_alone() {
     }
 }
 
+/// T-HDR-1
+#[test]
+fn a_stored_credential_in_a_header_of_the_gateways_closes_its_card() {
+    let compiler = compiler();
+    for (name, sound) in [("x-key", true), ("x-brutor-tenant-id", false), ("host", false), ("content-length", false)] {
+        let name = http::HeaderName::from_static(name);
+        let credential = NewCredential::Header { name: name.clone(), value: "v".into() };
+        let blob = credential.seal(&compiler.seal, "acme", "card-echo", "http://127.0.0.1:9100").unwrap();
+        let mut rows = rows(1);
+        rows.cards = vec![CardFacts { sealed_credential: Some(blob), ..card("echo", SETTINGS, 1) }];
+        let world = compiler.tenant(&rows, &Snapshot::default()).world.unwrap();
+        assert_eq!(world.cards.contains_key("echo"), sound, "{name}");
+        let problems: Vec<&Problem> = world.bad_rows.iter().flat_map(|row| &row.problems).collect();
+        assert_eq!(problems.is_empty(), sound, "{name}");
+        for problem in problems {
+            assert_eq!(problem.path, "/upstream/credential");
+            assert!(problem.problem.contains(name.as_str()), "{}", problem.problem);
+        }
+    }
+}
+
 #[test]
 fn signing_keys_sign_for_every_public_url_and_a_moved_one_is_refused() {
     let compiler = compiler();

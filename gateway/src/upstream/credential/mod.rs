@@ -15,6 +15,7 @@
 
 mod act;
 pub(crate) mod identity;
+pub(crate) mod reserved;
 mod tokens;
 
 pub use tokens::{TokenError, Tokens};

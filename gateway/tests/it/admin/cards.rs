@@ -79,6 +79,25 @@ async fn credential_is_written_never_read() {
     desk.h.finish().await;
 }
 
+/// T-HDR-1
+#[tokio::test]
+async fn a_credential_goes_into_no_header_of_the_gateways() {
+    let desk = Desk::acme().await;
+    desk.make("/tenants/acme/cards", "echo", &card_spec("Echo", AGENT)).await;
+    for name in ["X-Brutor-Tenant-Id", "Host", "Content-Length", "Transfer-Encoding", "A2A-Version", "traceparent"] {
+        let header = json!({"type": "header", "name": name, "value": "globex"});
+        let mut spec = card_spec("Other", AGENT);
+        spec["upstream"]["credential"] = header.clone();
+        let made = desk.post("/tenants/acme/cards", &json!({"name": "other", "spec": spec})).await;
+        assert_eq!(problem_paths(&made), ["spec.upstream.credential"], "{name}");
+        let replaced = desk.send(Method::PUT, &format!("{CARD}/credential"), Some(&header), None).await;
+        assert_eq!(problem_paths(&replaced), ["spec.upstream.credential"], "{name}");
+        assert!(replaced.text().contains(&name.to_lowercase()), "{}", replaced.text());
+    }
+    assert_eq!(desk.get(CARD).await.json()["spec"]["upstream"]["credential"], json!({"type": "none"}));
+    desk.h.finish().await;
+}
+
 /// T-CARD-6.
 #[tokio::test]
 async fn credential_does_not_follow_the_agent_to_another_server() {
