@@ -147,6 +147,24 @@ async fn shadow_mode_refuses_nothing_and_is_recorded() {
     assert!(records.iter().all(|record| record.outcome == "ok"));
 }
 
+/// Where a grant that counts allows the same, one in shadow mode limits nothing; alone it does.
+#[tokio::test]
+async fn limits_in_shadow_mode_are_not_felt_beside_a_grant_that_counts() {
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let desk = desk_with(&["echo", "books"], &agent.url()).await;
+    let ann = desk.member("ann", &[]).await;
+    let tried = json!({"principal": "ann", "mode": "shadow", "cards": ["*"], "operations": ["*"],
+        "limits": {"per_minute": 1}});
+    desk.grant("tried", tried).await;
+    desk.grant("counts", json!({"principal": "ann", "cards": ["echo"], "operations": ["send"]})).await;
+    for _ in 0..3 {
+        assert_eq!(desk.call(&ann, "echo").await.status, 200);
+    }
+    assert_eq!(desk.call(&ann, "books").await.status, 200);
+    assert_eq!(desk.call(&ann, "books").await.status, 429, "nothing else allows this one");
+    desk.h.finish().await;
+}
+
 #[tokio::test]
 async fn an_explanation_names_the_grant_or_what_is_missing() {
     let agent = start(Behaviour::Honest).await.unwrap();

@@ -270,7 +270,13 @@ async fn a_grant_says_how_deep_a_chain_may_be() {
     let loops = json!({"cards": ["c"], "operations": ["send"], "delegation_loops": true});
     world.h.grant("acme", &one, &loops).await;
     assert_eq!(world.send(&key, "c", &deeper).await.status, StatusCode::OK);
-    assert_eq!(reasons(&world.h.finish().await), ["depth", "loop"]);
+    // What is only tried gives nobody a deeper chain.
+    let tried = json!({"cards": ["b"], "operations": ["send"], "mode": "shadow", "max_delegation_depth": 8});
+    world.h.grant("acme", &one, &tried).await;
+    refused(&world.send(&key, "b", &chain).await);
+    let mut reasons = reasons(&world.h.finish().await);
+    reasons.sort();
+    assert_eq!(reasons, ["depth", "depth", "loop"]);
 }
 
 /// Only agents whose card names their principal, and takes stamps, are told.

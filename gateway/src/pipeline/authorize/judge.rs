@@ -63,9 +63,16 @@ impl Judgement {
         !self.allowed().is_empty()
     }
 
-    /// The grants that allow `operation`; all that allow anything as long as it is not known.
+    /// The grants by which `operation` is allowed; all by which anything is, as long as it is not known. One in shadow
+    /// mode is among them only for what no other allows: its limits are not to be felt beside those that count.
     pub fn grants_for(&self, operation: Option<OperationKind>) -> impl Iterator<Item = &Arc<Grant>> {
-        self.allows.iter().filter(move |grant| operation.is_none_or(|wanted| grant.operations.contains(wanted)))
+        self.allows.iter().filter(move |grant| {
+            let counts = match grant.mode {
+                Mode::Enforce => grant.operations,
+                Mode::Shadow => grant.operations.without(self.allowed),
+            };
+            operation.map_or(!counts.is_empty(), |wanted| counts.contains(wanted))
+        })
     }
 
     /// The denial that counts against `operation`.
