@@ -2,8 +2,8 @@
 //!
 //! Takes a form and one client credential: an API key as `Bearer`, `ApiKey` or `X-API-Key`, or the same key as the
 //! secret of a client (HTTP Basic, or `client_id` and `client_secret` in the form). Gives a token that the caller may
-//! use instead of its key, or an error of RFC 6749 §5.2. A call by a proven client leaves one audit record; others are
-//! counted, like everywhere. Not on the data path: it may wait for the store when a tenant gets its first key.
+//! use instead of its key, or an error of RFC 6749 §5.2. A call by a proven client counts under its limits and its
+//! tenant's and leaves one audit record; others are counted, like everywhere. Not on the data path: it may wait for the store when a tenant gets its first key.
 
 mod client;
 mod form;
@@ -30,6 +30,7 @@ use crate::pipeline::body::{Body, full};
 use crate::pipeline::decode::DecodeError;
 use crate::pipeline::encode::whole_seconds;
 use crate::pipeline::head::{CORRELATION_ID, Head, new_id_at};
+use crate::pipeline::limit::{self, LimitError, Slot};
 use crate::registry::mint;
 use crate::reject::Reject;
 use a2a::{Fault, FaultKind};
@@ -53,6 +54,9 @@ pub enum TokenError {
     /// The form or its client credential can't be understood.
     #[error("{0}")]
     InvalidRequest(&'static str),
+    /// The client or its tenant has had as many calls as it may.
+    #[error("{}", limited(*.0))]
+    Limited(LimitError),
     /// A scope that nobody has.
     #[error("the only scope is a2a.invoke")]
     InvalidScope,
@@ -81,7 +85,7 @@ pub async fn answer(app: Arc<App>, source: SocketAddr, request: Request<Incoming
     let mut trail = Trail::new(&app, source, &head, now);
     trail.entered_by("token");
     let response = match issued(&app, source, &head, body, &mut trail).await {
-        Ok(issued) => match trail.close(Outcome::Ok, StatusCode::OK.as_u16()).await {
+        Ok((issued, _in_flight)) => match trail.close(Outcome::Ok, StatusCode::OK.as_u16()).await {
             Ok(()) => success(&issued),
             // No token without a record.
             Err(_lost) => problem(&TokenError::Unavailable),
@@ -101,16 +105,20 @@ async fn issued(
     head: &Head,
     body: Incoming,
     trail: &mut Trail,
-) -> Result<Issued, TokenError> {
+) -> Result<(Issued, Slot), TokenError> {
     head.check().map_err(|_| TokenError::InvalidRequest("the request's head is ambiguous"))?;
     let form = read(app, head, body).await?;
     let now = app.clock.now();
     let throttled = |error| TokenError::InvalidClient(app.calls.throttle.judge(error, source.ip(), now));
-    let identity = match client::identify(head, &form, &app.registry.snapshot(), now) {
+    let world = app.registry.snapshot();
+    let identity = match client::identify(head, &form, &world, now) {
         Err(TokenError::InvalidClient(error)) => return Err(throttled(error)),
         other => other?,
     };
     trail.identified(&identity);
+    let principal = identity.principal();
+    let tenant = world.tenants.get(&principal.tenant).ok_or(TokenError::Unavailable)?;
+    let slot = limit::admit_cardless(principal, tenant, &app.calls.limits, now).map_err(TokenError::Limited)?;
     trail.open().map_err(|_full| TokenError::Unavailable)?;
     match form.one("grant_type")? {
         Some("client_credentials") => {}
@@ -120,7 +128,7 @@ async fn issued(
     if form.one("scope")?.is_some_and(|scopes| scopes.split(' ').any(|scope| !scope.is_empty() && scope != SCOPE)) {
         return Err(TokenError::InvalidScope);
     }
-    sign(app, &identity, &form, now).await
+    Ok((sign(app, &identity, &form, now).await?, slot))
 }
 
 /// The token, after the tenant's first key was made where it has none.
@@ -210,6 +218,8 @@ fn problem(error: &TokenError) -> Response<Body> {
             (StatusCode::UNAUTHORIZED, "invalid_client")
         }
         TokenError::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
+        TokenError::Limited(LimitError::NoRoom) => (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable"),
+        TokenError::Limited(_) => (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable"),
         TokenError::InvalidScope => (StatusCode::BAD_REQUEST, "invalid_scope"),
         TokenError::InvalidTarget => (StatusCode::BAD_REQUEST, "invalid_target"),
         TokenError::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable"),
@@ -224,6 +234,7 @@ fn problem(error: &TokenError) -> Response<Body> {
     }
     let wait = match error {
         TokenError::InvalidClient(AuthenticateError::Throttled { retry_after }) => Some(*retry_after),
+        TokenError::Limited(limit) => Reject::Limit(*limit).retry_after(),
         TokenError::Unavailable => Some(Duration::from_secs(1)),
         TokenError::InvalidClient(_)
         | TokenError::InvalidRequest(_)
@@ -248,10 +259,16 @@ fn finished(mut response: Response<Body>, head: &Head) -> Response<Body> {
     response
 }
 
+/// In the words of a call that is refused for the same.
+fn limited(error: LimitError) -> String {
+    Reject::Limit(error).fault().message
+}
+
 /// How it is counted and recorded.
 fn reject(error: TokenError) -> Reject {
     match error {
         TokenError::InvalidClient(error) => Reject::Authenticate { error },
+        TokenError::Limited(error) => Reject::Limit(error),
         TokenError::Unavailable => Reject::Audit,
         TokenError::InvalidRequest(_)
         | TokenError::InvalidScope

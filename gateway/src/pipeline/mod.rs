@@ -147,11 +147,11 @@ async fn run(
     // On whose behalf? A chain that holds stays with the permit.
     let permit = delegation::accept(&exchange.presented, permit, &app.calls.delegation, now)?;
     trail.delegated(permit.chain());
-    legacy::check_skill(early.as_ref().and_then(|early| early.legacy.as_ref()), &permit, app).await?;
     trail.open()?;
     let (early, mut slot) = match early {
         Some(mut early) => {
             early.slot.admit(&permit, route.operation(), now)?;
+            legacy::check_skill(early.legacy.as_ref(), &permit, app).await?;
             (Some(early.body), early.slot)
         }
         None => (None, limit::admit(&permit, route.operation(), &app.calls.limits, now)?),

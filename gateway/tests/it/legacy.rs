@@ -124,6 +124,25 @@ async fn a_skill_must_be_one_of_the_cards() {
     world.h.finish().await;
 }
 
+/// Who asks for skills that are not there uses up its limits like everybody.
+#[tokio::test]
+async fn a_skill_that_is_not_there_counts_as_a_call() {
+    let mut world = World::open().await;
+    let agent = start(Behaviour::Honest).await.unwrap();
+    world.card("echo", &agent, json!({"upstream": {"dialect": "v10_jsonrpc"}})).await;
+    let hasty = world.h.principal("acme", "hasty").await;
+    world.key = world.h.key("acme", &hasty, None).await.1;
+    let grant = json!({"cards": ["*"], "operations": ["send"], "limits": {"per_minute": 1}});
+    world.h.grant("acme", &hasty, &grant).await;
+    let mut asked = body("acme/echo", "hi");
+    asked["capability"] = "sing".into();
+    assert_eq!(world.post(OUT, &asked).await.status, StatusCode::BAD_REQUEST);
+    let answer = world.post(OUT, &asked).await;
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{}", answer.text());
+    assert!(!answer.text().contains("skills"), "{}", answer.text());
+    world.h.finish().await;
+}
+
 /// Which policies apply is not the route's to choose.
 #[tokio::test]
 async fn a_block_is_told_in_the_words_of_this_wire() {

@@ -6,6 +6,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use store::{KeyPurpose, SigningKeyState, TenantId};
 
+use crate::admin::Desk;
 use crate::harness::{Answer, Caller, Db, Harness};
 
 const START: i64 = 1_800_000_000_000_000;
@@ -175,6 +176,46 @@ async fn errors_are_those_of_the_rfc() {
     let get = h.get("/oauth/token").send().await;
     assert_eq!((get.status, get.header("allow")), (StatusCode::METHOD_NOT_ALLOWED, "POST, OPTIONS"));
     h.finish().await;
+}
+
+/// Each token costs a signature and a record on disk, so asking for one is a call like any other.
+#[tokio::test]
+async fn tokens_are_asked_for_within_the_limits_of_client_and_tenant() {
+    let desk = Desk::acme().await;
+    let ann = desk.make("/tenants/acme/principals", "ann", &json!({"limits": {"per_minute": 2}})).await;
+    assert_eq!(ann["spec"]["limits"]["per_minute"], 2, "{ann}");
+    desk.make("/tenants/acme/principals", "bob", &json!({})).await;
+    let mut keys = Vec::new();
+    for name in ["ann", "bob"] {
+        let made = desk.post("/tenants/acme/keys", &json!({"principal": name})).await;
+        keys.push(made.json()["key"].as_str().unwrap().to_owned());
+    }
+    let grant = "grant_type=client_credentials";
+    let token = async |key: &str| ask(&desk.h, &[("x-api-key", key)], grant, true).await;
+    let refused = |answer: &Answer| {
+        assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{}", answer.text());
+        assert_eq!(answer.json()["error"], "temporarily_unavailable");
+        assert!(answer.json()["error_description"].is_string());
+        assert!((1..=60).contains(&answer.header("retry-after").parse::<u64>().unwrap()));
+    };
+    for _ in 0..2 {
+        assert_eq!(token(&keys[0]).await.status, StatusCode::OK);
+    }
+    refused(&token(&keys[0]).await);
+    assert_eq!(token(&keys[1]).await.status, StatusCode::OK, "it is the client's own limit");
+
+    let tenant = desk.read("/tenants/acme").await;
+    let mut spec = tenant["spec"].clone();
+    spec["limits"] = json!({"per_minute": 1});
+    let changed = desk.put("/tenants/acme", &spec, tenant["revision"].as_i64().unwrap()).await;
+    assert_eq!(changed.status, StatusCode::OK, "{}", changed.text());
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        tokens.push(token(&keys[1]).await);
+    }
+    refused(&tokens[1]);
+    let records = desk.h.finish().await;
+    assert!(records.iter().any(|record| record.outcome == "refused"));
 }
 
 #[tokio::test]

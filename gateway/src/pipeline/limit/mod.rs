@@ -11,8 +11,8 @@ pub(crate) use untold::{Untold, start};
 use crate::clock::Micros;
 use crate::config;
 use crate::pipeline::authorize::Permit;
-use crate::registry::TenantWorld;
 use crate::registry::meter::{Meter, Metered, Rates, Spent};
+use crate::registry::{Principal, TenantWorld};
 use a2a::OperationKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -149,6 +149,23 @@ pub fn admit(
 ) -> Result<Slot, LimitError> {
     let mut slot = enter(permit.tenant(), limits)?;
     slot.admit(permit, operation, now)?;
+    Ok(slot)
+}
+
+/// Admits what is a call of `principal` and its tenant and of no card: a token is asked for.
+///
+/// # Errors
+/// [`LimitError`]; then nothing is counted.
+pub fn admit_cardless(
+    principal: &Principal,
+    tenant: &Arc<TenantWorld>,
+    limits: &Arc<Limits>,
+    now: Micros,
+) -> Result<Slot, LimitError> {
+    let mut slot = enter(tenant, limits)?;
+    slot.count(&principal.metered, now)?;
+    slot.spend(&tenant.metered, now)?;
+    slot.spent.clear();
     Ok(slot)
 }
 
