@@ -3,7 +3,8 @@
 //! Takes a GET or HEAD whose path [`route`] knows, gives the document, `304` or `404`. Cards are built and signed once
 //! per version, signer set and public URL, and kept in a bounded cache over the store. A name that the snapshot does
 //! not know never touches the store. `Host` and `Forwarded` only select among the configured public URLs. A card that
-//! is not public looks missing to whoever may not read it.
+//! is not public looks missing to whoever may not read it. Credentials are judged as on calls wherever nothing is
+//! served, be it hidden or not there, so that the judgement does not tell the two apart.
 
 pub mod cors;
 mod listing;
@@ -11,7 +12,6 @@ pub mod publish;
 pub mod route;
 pub mod served;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -28,11 +28,13 @@ pub use route::{Asked, is_well_known, route};
 use self::served::{Keep, Served};
 use crate::app::App;
 use crate::config::PublicUrl;
-use crate::listener::{dispatch, forwarded};
-use crate::pipeline::authenticate::{self, Identity};
+use crate::listener::{Caller, dispatch, forwarded};
+use crate::pipeline::authenticate::{self, AuthenticateError, Identity};
 use crate::pipeline::authorize;
+use crate::pipeline::encode::whole_seconds;
 use crate::pipeline::head::Head;
 use crate::registry::{Card, Snapshot, TenantWorld, Visibility};
+use crate::reject::Reject;
 
 /// Cards that were built and signed.
 #[derive(Debug)]
@@ -92,28 +94,33 @@ impl Discovery {
 struct Reading<'a> {
     app: &'a App,
     parts: &'a Parts,
+    head: Head,
     world: Arc<Snapshot>,
     public_url: (usize, &'a PublicUrl),
 }
 
 /// Answers one request.
-pub async fn answer(app: &App, peer: SocketAddr, parts: &Parts, asked: Asked) -> Response<Bytes> {
-    let Some((which, url)) = forwarded::public_url(peer, parts, &app.settings.public) else {
+pub async fn answer(app: &App, caller: &Caller, parts: &Parts, asked: Asked) -> Response<Bytes> {
+    let Some((which, url)) = forwarded::public_url(caller.peer, parts, &app.settings.public) else {
         return missing(NOTHING);
     };
-    let reading = Reading { app, parts, world: app.registry.snapshot(), public_url: (which, url) };
-    let answer = match asked {
-        Asked::Card { tenant, card } => reading.card(&tenant, &card, Form::Bare).await,
-        Asked::Wrapper { tenant, card } => reading.card(&tenant, &card, Form::Wrapper).await,
-        Asked::KeySet { tenant } => reading.key_set(&tenant),
-        Asked::TokenKeySet { tenant } => reading.token_key_set(&tenant),
-        Asked::Directory { tenant } => reading.directory(&tenant).await,
-        Asked::TenantDefault { tenant } => reading.tenant_default(&tenant).await,
+    let head = Head::read(parts, app.clock.now());
+    let reading = Reading { app, parts, head, world: app.registry.snapshot(), public_url: (which, url) };
+    let answer = match &asked {
+        Asked::Card { tenant, card } => reading.card(tenant, card, Form::Bare).await,
+        Asked::Wrapper { tenant, card } => reading.card(tenant, card, Form::Wrapper).await,
+        Asked::KeySet { tenant } => reading.key_set(tenant),
+        Asked::TokenKeySet { tenant } => reading.token_key_set(tenant),
+        Asked::Directory { tenant } => reading.directory(tenant).await,
+        Asked::TenantDefault { tenant } => reading.tenant_default(tenant).await,
         Asked::Default => reading.default().await,
         Asked::Catalog => reading.catalog(),
     };
     answer.unwrap_or_else(|error| match error {
-        NotServed::Missing(why) => missing(why),
+        NotServed::Missing(why) => match reading.judged(asked.tenant(), caller) {
+            Ok(()) => missing(why),
+            Err(reject) => refused(&reject),
+        },
         NotServed::Unpublishable(error) => {
             tracing::error!(%error, "a card can't be published");
             let text = "this card can't be published at present; its administrator has been told";
@@ -199,9 +206,26 @@ impl Reading<'_> {
 
     /// Who asks, if it is somebody of the card's tenant.
     fn reader(&self, card: &Card) -> Option<Identity> {
-        let head = Head::read(self.parts, self.app.clock.now());
-        let identity = authenticate::identify(&head, &card.tenant, &self.world, self.app.clock.now()).ok()?;
+        self.head.check().ok()?;
+        let identity = self.identify(&card.tenant).ok()?;
         (identity.principal().tenant == card.tenant).then_some(identity)
+    }
+
+    fn identify(&self, tenant: &str) -> Result<Identity, AuthenticateError> {
+        authenticate::identify(&self.head, tenant, &self.world, self.app.clock.now())
+    }
+
+    /// What is to be said of the head and the credentials of a request that gets nothing. One that proves nobody
+    /// counts against its source; below its limit it gets the same as no credential.
+    fn judged(&self, tenant: &str, caller: &Caller) -> Result<(), Reject> {
+        self.head.check()?;
+        let Err(error) = self.identify(tenant) else { return Ok(()) };
+        match self.app.calls.throttle.judge(error, caller.source.ip(), self.app.clock.now()) {
+            error @ (AuthenticateError::Throttled { .. } | AuthenticateError::TwoCredentials) => {
+                Err(Reject::Authenticate { error })
+            }
+            AuthenticateError::BadCredential | AuthenticateError::MissingCredential => Ok(()),
+        }
     }
 
     /// From the cache, else built once however many ask at the same time.
@@ -265,6 +289,17 @@ fn skill_tags(card: &Object) -> Arc<[String]> {
     tags.sort_unstable();
     tags.dedup();
     tags.into()
+}
+
+fn refused(reject: &Reject) -> Response<Bytes> {
+    let fault = reject.fault();
+    let status = StatusCode::from_u16(fault.kind.http_status()).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut response = dispatch::document(status, reject.name(), &fault.message).map(Bytes::from);
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let wait = reject.retry_after().map(|wait| HeaderValue::from(whole_seconds(wait)));
+    headers.extend(wait.map(|wait| (header::RETRY_AFTER, wait)));
+    response
 }
 
 fn missing(why: &'static str) -> Response<Bytes> {

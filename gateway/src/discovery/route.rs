@@ -46,6 +46,22 @@ pub enum Asked {
     Catalog,
 }
 
+impl Asked {
+    /// The tenant that is asked about; empty where none is named.
+    #[must_use]
+    pub fn tenant(&self) -> &str {
+        match self {
+            Self::Wrapper { tenant, .. }
+            | Self::Card { tenant, .. }
+            | Self::KeySet { tenant }
+            | Self::TokenKeySet { tenant }
+            | Self::Directory { tenant }
+            | Self::TenantDefault { tenant } => tenant,
+            Self::Default | Self::Catalog => "",
+        }
+    }
+}
+
 /// What `GET path` asks discovery for; `None` if it asks somebody else.
 #[must_use]
 pub fn route(raw_path: &str) -> Option<Asked> {

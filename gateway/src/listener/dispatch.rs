@@ -63,7 +63,7 @@ async fn public_route(app: Arc<App>, caller: Caller, request: Request<Incoming>)
     }
     if reads && let Some(found) = discovery::route(path) {
         let (parts, _) = request.into_parts();
-        return Box::pin(discovery::answer(&app, caller.peer, &parts, found)).await.map(full);
+        return Box::pin(discovery::answer(&app, &caller, &parts, found)).await.map(full);
     }
     if discovery::is_well_known(path) {
         let mut response =

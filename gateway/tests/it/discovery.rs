@@ -347,6 +347,40 @@ async fn cards_that_are_not_public_look_missing_to_whoever_may_not_read_them() {
     h.finish().await;
 }
 
+/// Credentials are judged as on calls, and what is hidden is not told from what is not there by how they are.
+#[tokio::test]
+async fn credentials_are_judged_alike_for_what_is_hidden_and_what_is_not_there() {
+    let settings_of = [("CHANCERY__LIMITS__BAD_KEYS_PER_MINUTE", "3")];
+    let h = Harness::start_with(Db::Sqlite, Clock::manual(1_800_000_000_000_000), &settings_of).await.unwrap();
+    h.tenant("acme").await;
+    h.card_with("acme", "hidden", &settings(json!({"visibility": "hidden"})), &document("Hidden")).await;
+    h.card_with("acme", "open", &settings(json!({})), &document("Open")).await;
+    let granted = h.caller("acme", "granted", &["hidden"], &["send"]).await;
+    let read = async |card: &str, key: &str, second: Option<&str>| {
+        let mut asking = h.get(&format!("/a2a/acme/{card}")).bad_key(key);
+        if let Some(second) = second {
+            asking = asking.header("x-api-key", second);
+        }
+        asking.send().await
+    };
+    for card in ["hidden", "nobody"] {
+        let two = read(card, &granted.key, Some(&granted.key)).await;
+        assert_eq!((two.status, &two.json()["code"]), (StatusCode::BAD_REQUEST, &json!("two_credentials")), "{card}");
+    }
+    for (card, status) in [("hidden", 404), ("nobody", 404), ("hidden", 404), ("nobody", 429), ("hidden", 429)] {
+        let answer = read(card, "nonsense", None).await;
+        assert_eq!(answer.status, status, "{card}: {}", answer.text());
+        if status == 429 {
+            assert_eq!(answer.header("retry-after"), "60", "{card}");
+        }
+    }
+    // Who proves somebody is never asked to wait, and what is public is everybody's.
+    assert_eq!(read("hidden", &granted.key, None).await.status, StatusCode::OK);
+    assert_eq!(read("nobody", &granted.key, None).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(read("open", "nonsense", None).await.status, StatusCode::OK);
+    h.finish().await;
+}
+
 #[tokio::test]
 async fn disabled_cards_and_tenants_are_gone() {
     let h = started().await;
