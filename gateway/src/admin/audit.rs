@@ -90,7 +90,7 @@ pub(super) struct RecordView {
 /// The proven chain of an exchange.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DelegationView {
-    /// The correlation id of the first call.
+    /// The gateway's own id of the first call: `detail.opened.own_id` of its record, or `correlation_id` where it has none.
     pub root: String,
     /// The correlation id of the call that caused this one.
     pub parent: String,

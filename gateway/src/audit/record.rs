@@ -44,6 +44,9 @@ pub struct Opening {
     /// The id that callers are told.
     #[serde(serialize_with = "text")]
     pub correlation_id: String,
+    /// The gateway's own id, where `correlation_id` is the caller's: the root of chains that begin with this call.
+    #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
+    pub own_id: Option<String>,
     /// The id that the caller sent, where it was not taken over.
     #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
     pub caller_correlation_id: Option<String>,
@@ -71,7 +74,7 @@ pub struct Opening {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DelegationFact {
-    /// The id of the first call.
+    /// The id of the first call: its own id, or its correlation id where no caller chose that one.
     #[serde(serialize_with = "text")]
     pub root: String,
     /// The id of the call that caused this one.
@@ -314,6 +317,7 @@ mod tests {
             key_id: some(),
             peer: bad(),
             correlation_id: bad(),
+            own_id: some(),
             caller_correlation_id: some(),
             dialect: some(),
             method: bad(),

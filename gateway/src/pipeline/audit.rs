@@ -50,6 +50,7 @@ impl Trail {
             at_us: now,
             peer: peer.ip().to_string(),
             correlation_id: head.correlation_id.clone(),
+            own_id: head.own_id.clone(),
             caller_correlation_id: head.refused_correlation_id.clone(),
             method: head.method.to_string(),
             entrance: "call".to_owned(),

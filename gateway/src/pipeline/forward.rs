@@ -283,7 +283,7 @@ fn stamps(card: &Card, interface: &Interface, way: Way<'_>) -> Stamps {
         headers.extend(way.head.traceparent.clone().map(|value| (head::TRACEPARENT, value)));
         let state = way.head.tracestate.clone().filter(|_| way.head.traceparent.is_some());
         headers.extend(state.map(|value| (head::TRACESTATE, value)));
-        headers.extend(way.delegation.stamps(way.permit, &way.head.correlation_id));
+        headers.extend(way.delegation.stamps(way.permit, way.head));
     }
     Stamps { headers, extensions: way.head.extensions.clone(), version: interface.dialect.version() }
 }

@@ -57,6 +57,8 @@ pub struct Head {
     pub tracestate: Option<HeaderValue>,
     /// The id of this exchange: the caller's if it is well-formed, else a new one.
     pub correlation_id: String,
+    /// One of our own for this exchange, where `correlation_id` is the caller's.
+    pub own_id: Option<String>,
     /// The caller's own id where it could not be taken over; for the record.
     pub refused_correlation_id: Option<String>,
     /// When the caller stops waiting, in gRPC.
@@ -127,6 +129,7 @@ impl Head {
             traceparent: one(&TRACEPARENT).filter(is_traceparent),
             tracestate: one(&TRACESTATE).filter(|value| value.len() <= 512),
             correlation_id: given.clone().unwrap_or_else(|| new_id_at(now)),
+            own_id: given.as_ref().map(|_| new_id_at(now)),
             refused_correlation_id: one(&CORRELATION_ID)
                 .filter(|_| given.is_none())
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).chars().take(256).collect()),
@@ -145,6 +148,12 @@ impl Head {
     /// [`HeadError`]
     pub fn check(&self) -> Result<(), HeadError> {
         self.fault.map_or(Ok(()), Err)
+    }
+
+    /// The id of this exchange that no caller has chosen.
+    #[must_use]
+    pub fn unchosen_id(&self) -> &str {
+        self.own_id.as_ref().unwrap_or(&self.correlation_id)
     }
 
     /// At most `limit`, and no longer than the caller waits.
@@ -170,6 +179,7 @@ impl Head {
             traceparent: self.traceparent.clone(),
             tracestate: self.tracestate.clone(),
             correlation_id: self.correlation_id.clone(),
+            own_id: self.own_id.clone(),
             refused_correlation_id: None,
             deadline: self.deadline,
             expects_continue: false,
@@ -320,7 +330,10 @@ mod tests {
 
     #[test]
     fn correlation_id_is_kept_only_if_well_formed() {
-        assert_eq!(Head::read(&parts(&[("x-correlation-id", "abc-1")]), 0).correlation_id, "abc-1");
+        let head = Head::read(&parts(&[("x-correlation-id", "abc-1")]), 0);
+        assert_eq!((head.correlation_id.as_str(), head.unchosen_id().len()), ("abc-1", 32));
+        let head = Head::read(&parts(&[]), 0);
+        assert_eq!(head.unchosen_id(), head.correlation_id);
         for bad in ["", "a b", "a_b", "a;b", &"a".repeat(65)] {
             let head = Head::read(&parts(&[("x-correlation-id", bad)]), 0);
             assert_eq!(head.correlation_id.len(), 32, "{bad}");

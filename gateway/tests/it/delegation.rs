@@ -143,6 +143,35 @@ async fn a_delegate_three_hops_deep_is_recorded_with_root_actor_and_subject() {
     }
 }
 
+/// T-DEL-1. Whoever could choose the root could have calls of its own shown in another's tree.
+#[tokio::test]
+async fn no_caller_chooses_the_root_of_a_chain() {
+    let world = World::open().await;
+    let user = world.caller("user", &["*"]).await;
+    let one = world.caller("one", &["*"]).await;
+    let agent = start(Behaviour::Honest).await.unwrap();
+    for card in ["a", "b"] {
+        world.card(card, &agent.url(), "one").await;
+    }
+    let chosen = [("x-correlation-id".to_owned(), "somebody-elses-call".to_owned())];
+    let answer = world.send(&user.key, "a", &chosen).await;
+    assert_eq!(answer.header("x-correlation-id"), chosen[0].1);
+    let chain = given(&agent.requests()[0]);
+    let value = |name: &str| chain.iter().find(|(known, _)| known == &format!("{PREFIX}{name}")).unwrap().1.clone();
+    assert_eq!(value("parent"), chosen[0].1);
+    assert_eq!(world.send(&one.key, "b", &chain).await.status, StatusCode::OK);
+
+    let records = world.h.finish().await;
+    let of = |card: &str| detail(records.iter().find(|record| record.card.as_deref() == Some(card)).unwrap());
+    let (first, second) = (of("a"), of("b"));
+    // The first call's record holds both ids, so its tree is found from either.
+    assert_eq!(first["opened"]["correlation_id"], *chosen[0].1);
+    assert_eq!(first["opened"]["own_id"], *value("root"));
+    assert_eq!(second["opened"]["delegation"]["root"], *value("root"));
+    assert_eq!(value("root").len(), 32);
+    assert!(second["opened"].get("own_id").is_none(), "its correlation id is our own");
+}
+
 /// T-DEL-1
 #[tokio::test]
 async fn a_chain_is_worth_something_to_its_agent_alone_and_only_whole() {

@@ -2,7 +2,7 @@
 
 use chancery::clock::Micros;
 use chancery::config::{MasterKey, MasterKeys};
-use chancery::pipeline::delegation::{BadChain, Chain, Hop, Keys, Names, Presented, Written, verify};
+use chancery::pipeline::delegation::{BadChain, Chain, Hop, Ids, Keys, Names, Presented, Written, verify};
 use chancery::seal::Seal;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
@@ -81,7 +81,8 @@ fn a_chain_is_written_as_published() {
         let mut before: Option<Chain> = None;
         for hop in made["hops"].as_array().unwrap() {
             let at = |place: usize| hop[place].as_str().unwrap().to_owned();
-            before = Some(Chain::next(before.as_ref(), Hop { principal: at(0), card: at(1) }, &at(2)));
+            let (hop, id) = (Hop { principal: at(0), card: at(1) }, at(2));
+            before = Some(Chain::next(before.as_ref(), hop, Ids { root: &id, call: &id }));
         }
         let key = keys.current(text("tenant"), now);
         let written = before.unwrap().written(text("tenant"), text("audience"), &key, now).unwrap();

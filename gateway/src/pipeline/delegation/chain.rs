@@ -101,6 +101,16 @@ pub struct Hop {
     pub card: String,
 }
 
+/// The ids of a call that is forwarded.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids<'a> {
+    /// What a chain that begins with it is known by: one that no caller has chosen, else two trees could be made to
+    /// look like one.
+    pub root: &'a str,
+    /// Its correlation id.
+    pub call: &'a str,
+}
+
 /// The fields that are signed.
 #[derive(Clone, Copy, Debug)]
 pub struct Signed<'a> {
@@ -203,18 +213,18 @@ impl Chain {
         Ok(Self { root, parent, actor, subject: subject.clone(), hops })
     }
 
-    /// The chain of a call that is forwarded over `hop` under the id `correlation_id`. Without one before it, it begins here.
+    /// The chain of a call that is forwarded over `hop` under `ids`. Without one before it, it begins here.
     #[must_use]
-    pub fn next(before: Option<&Self>, hop: Hop, correlation_id: &str) -> Self {
+    pub fn next(before: Option<&Self>, hop: Hop, ids: Ids<'_>) -> Self {
         let actor = format!("{ACTOR}{}", hop.principal);
         let mut next = before.cloned().unwrap_or_else(|| Self {
-            root: correlation_id.to_owned(),
+            root: ids.root.to_owned(),
             parent: String::new(),
             actor: String::new(),
             subject: actor.clone(),
             hops: Vec::new(),
         });
-        correlation_id.clone_into(&mut next.parent);
+        ids.call.clone_into(&mut next.parent);
         next.actor = actor;
         next.hops.push(hop);
         next

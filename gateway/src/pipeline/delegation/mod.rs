@@ -16,12 +16,13 @@ mod chain;
 mod headers;
 mod key;
 
-pub use chain::{BadChain, Chain, Hop, Signed, verify};
+pub use chain::{BadChain, Chain, Hop, Ids, Signed, verify};
 pub use headers::{Names, Presented, Written};
 pub use key::{Key, Keys};
 
 use crate::clock::{Clock, Micros};
 use crate::pipeline::authorize::{self, Permit};
+use crate::pipeline::head::Head;
 use crate::registry::{Principal, TenantWorld};
 use crate::seal::Seal;
 use a2a::OperationKind;
@@ -66,11 +67,12 @@ impl Delegation {
     /// The headers for the agent of the permit's card, whose own principal alone may present them. None where the card
     /// names no such principal.
     #[must_use]
-    pub fn stamps(&self, permit: &Permit, correlation_id: &str) -> Vec<(HeaderName, HeaderValue)> {
+    pub fn stamps(&self, permit: &Permit, head: &Head) -> Vec<(HeaderName, HeaderValue)> {
         let card = permit.card();
         let Some(audience) = &card.bound_principal else { return Vec::new() };
         let hop = Hop { principal: permit.principal().id.clone(), card: card.name.clone() };
-        let next = Chain::next(permit.chain().map(Arc::as_ref), hop, correlation_id);
+        let ids = Ids { root: head.unchosen_id(), call: &head.correlation_id };
+        let next = Chain::next(permit.chain().map(Arc::as_ref), hop, ids);
         let now = self.clock.now();
         let key = self.keys.current(&card.tenant, now);
         next.written(&card.tenant, audience, &key, now).map(|written| self.names.write(&written)).unwrap_or_default()
