@@ -2,7 +2,9 @@
 //! published. What comes back is told as it comes, in server-sent events.
 //!
 //! Takes a text. Sends in the agent's own dialect, with the card's credential, under the egress rules, with the card's
-//! policies at work. Events: `sent`, `event` and `answer` (v1.0 shapes), `fault`, `blocked`, `failed`, at last `done`.
+//! policies at work on the message, on the answer and on each event by itself. Unlike on calls, text that is spread over
+//! several events is not joined, an agent's fault is told as it is, and guards outside are not asked. Events: `sent`,
+//! `event` and `answer` (v1.0 shapes), `fault`, `blocked`, `failed`, at last `done`.
 //! No principal calls here, so nothing is claimed for one and no record of a call is made; the log names who tried.
 
 use super::Shared;
