@@ -158,6 +158,7 @@ fn union_card(card: &str) -> Vec<u8> {
     let url = format!("https://gw.test/a2a/acme/{card}");
     let at = |binding: &str, version: &str| msg(3, &[text(1, &url), text(2, binding), text(4, version)]);
     let scheme = |name: &str, of: Vec<u8>| msg(8, &[text(1, name), text(2, of)]);
+    let scope = msg(3, &[text(1, "a2a.invoke"), text(2, "Call this agent")]);
     let needs = |name: &str| msg(9, &[msg(1, &[text(1, name), msg(2, &[text(1, "a2a.invoke")])])]);
     [
         text(1, "Full"),
@@ -171,8 +172,10 @@ fn union_card(card: &str) -> Vec<u8> {
         msg(7, &[int(1, 1), int(2, 0), int(4, 1)]),
         scheme("bearer", msg(2, &[text(2, "Bearer")])),
         scheme("apiKey", msg(1, &[text(2, "header"), text(3, "X-API-Key")])),
+        scheme("oauth2", msg(3, &[msg(2, &[msg(2, &[text(1, "https://gw.test/oauth/token"), scope])])])),
         needs("bearer"),
         needs("apiKey"),
+        needs("oauth2"),
         text(10, "text/plain"),
         text(11, "text/plain"),
         skill(),
