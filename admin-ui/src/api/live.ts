@@ -19,7 +19,8 @@ export interface LiveStream {
 export interface LiveOpen {
   streams: LiveStream[]
   count: number
-  in_flight: number
+  /** Of all tenants, and only told to those with a role in all. */
+  in_flight?: number
 }
 
 export interface LiveFilter {

@@ -250,7 +250,7 @@ pub(super) async fn set_password(
     row(&admin, &who, &name).await?;
     let hashed = hashed(&admin, &name, typed.password).await?;
     admin.store.set_admin_password(&name, &hashed, "", admin.clock.now()).await?;
-    admin.passwords.succeeded(&format!("name:{name}"));
+    admin.passwords.forget(&name);
     tracing::info!(admin = who.name, account = name, "an administrator's password was set");
     Ok(StatusCode::NO_CONTENT)
 }

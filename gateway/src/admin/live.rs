@@ -86,8 +86,9 @@ pub(super) struct LiveOpen {
     pub streams: Vec<LiveStream>,
     /// How many streams are open.
     pub count: usize,
-    /// Calls being served by this process, of all tenants.
-    pub in_flight: i64,
+    /// Calls being served by this process, of all tenants; only for those with a role in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<i64>,
 }
 
 /// A stream that is open.
@@ -186,7 +187,8 @@ impl Watch {
         let streams = self.admin.live.open_streams(self.tenant());
         let count = streams.len();
         let shown = streams.into_iter().take(100).map(|one| show_stream(&self.admin, one)).collect();
-        LiveOpen { streams: shown, count, in_flight: self.admin.metrics.in_flight.get() }
+        let in_flight = self.who.roles.sees("*").then(|| self.admin.metrics.in_flight.get());
+        LiveOpen { streams: shown, count, in_flight }
     }
 }
 

@@ -59,6 +59,7 @@ use crate::seal::Seal;
 use crate::telemetry::Metrics;
 use crate::upstream::Upstream;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi as _;
@@ -89,6 +90,8 @@ pub struct Admin {
     pub token: Option<TokenHash>,
     /// What lets the first account be made.
     setup: Option<TokenHash>,
+    /// It has.
+    setup_spent: AtomicBool,
     /// Compares passwords, slowly.
     passwords: Passwords,
     /// What issued keys begin with.
@@ -125,6 +128,7 @@ impl Admin {
             fetch: app.fetch.clone(),
             token: app.admin_token,
             setup: app.setup,
+            setup_spent: AtomicBool::new(false),
             passwords: Passwords::default(),
             key_prefix: app.settings.headers.key_prefix.clone(),
             public_url: app.settings.public.urls.first().cloned(),

@@ -9,16 +9,19 @@ use super::access::{self, Way, Who};
 use super::accounts::{self, NAME_RULE};
 use super::body::Document;
 use super::error::ApiError;
+use super::password::Counted;
 use super::resource::{new_id, rfc3339};
 use super::roles::{Assignment, Roles};
 use crate::clock::Micros;
 use axum::Json;
 use axum::extract::{ConnectInfo, Extension, State};
 use axum::response::{IntoResponse, Response};
-use http::header::{COOKIE, ORIGIN, SET_COOKIE};
+use http::header::{COOKIE, HOST, ORIGIN, SET_COOKIE};
+use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::Ordering;
 use store::{AdminRow, AdminSessionRow, AdminState, NewAdmin};
 use subtle::ConstantTimeEq as _;
 use utoipa::ToSchema;
@@ -101,20 +104,17 @@ pub(super) async fn sign_in(
     Document { typed, .. }: Document<SignIn>,
 ) -> Result<Response, ApiError> {
     let (now, source) = (admin.clock.now(), source(&peer));
-    let tries = [format!("name:{}", typed.name), format!("from:{source}")];
-    if let Some(wait) = admin.passwords.wait(&tries, now) {
-        return Err(ApiError::too_many_tries(wait));
-    }
+    let counted = admin.passwords.begin(Counted::sign_in(&typed.name, &source), now);
+    let counted = counted.map_err(ApiError::too_many_tries)?;
     let password = Zeroizing::new(typed.password);
     let row = admin.store.admin(&typed.name).await?.filter(|row| row.state == AdminState::Active);
     let stored = row.as_ref().and_then(|row| row.password.as_deref());
     let fits = admin.passwords.verify(password, stored).await.map_err(|_| ApiError::internal())?;
     let Some(row) = row.filter(|_| fits) else {
-        admin.passwords.failed(&tries, now);
         tracing::warn!(source, "a sign-in of an administrator failed");
         return Err(ApiError::not_signed_in());
     };
-    admin.passwords.succeeded(&tries[0]);
+    admin.passwords.succeeded(counted);
     end_earlier(&admin, &headers).await?;
     open(&admin, row, source, &headers).await
 }
@@ -188,17 +188,15 @@ pub(super) async fn set_own_password(
     let Way::Session { id, .. } = &who.way else {
         return Err(ApiError::invalid_field("session", "a token has no password"));
     };
-    let tries = [format!("name:{}", who.name)];
-    if let Some(wait) = admin.passwords.wait(&tries, admin.clock.now()) {
-        return Err(ApiError::too_many_tries(wait));
-    }
+    let counted = admin.passwords.begin([Counted::Own(who.name.clone())], admin.clock.now());
+    let counted = counted.map_err(ApiError::too_many_tries)?;
     let row = admin.store.admin(&who.name).await?.ok_or_else(ApiError::unauthenticated)?;
     let current = Zeroizing::new(typed.current);
     let fits = admin.passwords.verify(current, row.password.as_deref()).await.map_err(|_| ApiError::internal())?;
     if !fits {
-        admin.passwords.failed(&tries, admin.clock.now());
         return Err(ApiError::invalid_field("current", "is not the password in force"));
     }
+    admin.passwords.succeeded(counted);
     let hashed = accounts::hashed(&admin, &who.name, typed.password).await?;
     admin.store.set_admin_password(&who.name, &hashed, id, admin.clock.now()).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -221,15 +219,13 @@ pub(super) async fn setup(
     Document { typed, .. }: Document<Setup>,
 ) -> Result<Response, ApiError> {
     let source = source(&peer);
-    let tries = [format!("setup:{source}")];
-    if let Some(wait) = admin.passwords.wait(&tries, admin.clock.now()) {
-        return Err(ApiError::too_many_tries(wait));
-    }
+    let counted = admin.passwords.begin([Counted::Setup { source: source.clone() }], admin.clock.now());
+    let counted = counted.map_err(ApiError::too_many_tries)?;
     if !admin.setup.is_some_and(|setup| setup.fits(&typed.token)) {
-        admin.passwords.failed(&tries, admin.clock.now());
         let problem = "is not of this start; take the link that the gateway printed when it last started";
         return Err(ApiError::invalid_field("token", problem));
     }
+    admin.passwords.succeeded(counted);
     if !accounts::is_name(&typed.name) {
         return Err(ApiError::invalid_field("name", NAME_RULE));
     }
@@ -241,9 +237,12 @@ pub(super) async fn setup(
         name: typed.name,
         roles: Roles::platform().to_stored(),
     };
-    if !admin.store.create_first_admin(&new, now).await? {
+    // The link is good for one account, also when that one is gone and there is none again.
+    let spent = admin.setup_spent.load(Ordering::Acquire);
+    if spent || !admin.store.create_first_admin(&new, now).await? {
         return Err(ApiError::at_odds("setup_done", "the first account was made already; sign in with it"));
     }
+    admin.setup_spent.store(true, Ordering::Release);
     let row = admin.store.admin(&new.name).await?.ok_or_else(ApiError::internal)?;
     open(&admin, row, source, &headers).await
 }
@@ -285,7 +284,8 @@ fn csrf(cookie: &str) -> String {
     access::hash(&format!("csrf {cookie}")).hex()
 }
 
-/// The session's cookie, by either name; two of a name are none.
+/// The session's cookie; two of a name are none. The plain name counts on loopback alone: elsewhere a neighbour of the
+/// domain could have set it.
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let named = |wanted: &str| {
         let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -293,10 +293,23 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
             let (name, value) = pair.trim().split_once('=')?;
             (name == wanted && !value.is_empty()).then_some(value)
         });
-        let first = found.next();
-        first.filter(|_| found.next().is_none())
+        (found.next(), found.next().is_some())
     };
-    named(SECURE_COOKIE).or_else(|| named(PLAIN_COOKIE))
+    match (named(SECURE_COOKIE), named(PLAIN_COOKIE)) {
+        ((Some(cookie), false), _) => Some(cookie),
+        ((None, _), (Some(cookie), false)) if is_loopback(headers) => Some(cookie),
+        _ => None,
+    }
+}
+
+/// Whether the request names this machine itself.
+fn is_loopback(headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.and_then(|host| host.parse::<Authority>().ok());
+    host.is_some_and(|host| match host.host().trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host.host().eq_ignore_ascii_case("localhost"),
+    })
 }
 
 /// Over TLS the cookie is bound to this host; on plain loopback browsers would not keep such a one.
@@ -329,10 +342,22 @@ mod tests {
 
     #[test]
     fn a_cookie_is_found_once_or_not_at_all() {
-        assert_eq!(cookie(&headers(&[("cookie", "a=b; chancery-loopback=x")])), Some("x"));
-        assert_eq!(cookie(&headers(&[("cookie", "chancery-loopback=x; __Host-chancery=y")])), Some("y"));
-        assert_eq!(cookie(&headers(&[("cookie", "chancery-loopback=x"), ("cookie", "chancery-loopback=z")])), None);
-        assert_eq!(cookie(&headers(&[("cookie", "chancery-loopback=")])), None);
+        let of = |host: &str, cookies: &[&str]| {
+            let pairs: Vec<_> = cookies.iter().map(|value| ("cookie", *value)).chain([("host", host)]).collect();
+            cookie(&headers(&pairs)).map(str::to_owned)
+        };
+        let found = |value: &str| Some(value.to_owned());
+        for host in ["127.0.0.1:9901", "[::1]:9901", "localhost", "127.9.9.9"] {
+            assert_eq!(of(host, &["a=b; chancery-loopback=x"]), found("x"), "{host}");
+            assert_eq!(of(host, &["chancery-loopback=x; __Host-chancery=y"]), found("y"), "{host}");
+            assert_eq!(of(host, &["chancery-loopback=x", "chancery-loopback=z"]), None, "{host}");
+            assert_eq!(of(host, &["chancery-loopback="]), None, "{host}");
+            assert_eq!(of(host, &["__Host-chancery=y; __Host-chancery=z; chancery-loopback=x"]), None, "{host}");
+        }
+        for host in ["admin.example.com", "localhost.example.com", "10.0.0.1:9901", "127.0.0.1.example.com", ""] {
+            assert_eq!(of(host, &["chancery-loopback=x"]), None, "{host}");
+            assert_eq!(of(host, &["__Host-chancery=y; chancery-loopback=x"]), found("y"), "{host}");
+        }
     }
 
     #[test]

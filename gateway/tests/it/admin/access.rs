@@ -215,6 +215,10 @@ async fn the_first_account_is_made_by_its_link_once(db: Db) {
     );
     // The token of the file works as it did.
     assert_eq!(desk.read("/me").await["way"], "bootstrap");
+    // The link is spent, even when there is no account again.
+    assert_eq!(desk.delete("/admins/ada").await.status, StatusCode::NO_CONTENT);
+    let again = post(&desk, "/setup", &json!({"token": token, "name": "eve", "password": PASSWORD})).await;
+    assert_eq!((again.status, code(&again).as_str()), (StatusCode::CONFLICT, "setup_done"));
     desk.h.finish().await;
 }
 
@@ -338,6 +342,23 @@ async fn guessing_passwords_gets_slower_and_tells_nothing() {
     assert!(right.header("retry-after").parse::<u64>().unwrap() > 0);
     clock.advance(MINUTE);
     assert_eq!(sign_in(&desk, "ada", PASSWORD).await.status, StatusCode::OK);
+    desk.h.finish().await;
+}
+
+#[tokio::test]
+async fn guesses_at_once_are_counted_and_others_names_lock_nobody_out() {
+    let clock = Clock::manual(1_790_000_000_000_000);
+    let desk = Desk::open_at(Db::Sqlite, clock.clone(), &[]).await.unwrap();
+    set_up(&desk).await;
+    for at in 0..10 {
+        let made_up = sign_in(&desk, &format!("n{at}"), "wrong").await;
+        assert_eq!(made_up.status, StatusCode::UNAUTHORIZED, "{at}");
+    }
+    assert_eq!(sign_in(&desk, "ada", PASSWORD).await.status, StatusCode::OK, "from the same address");
+    let guesses = futures_util::future::join_all((0..20).map(|_| sign_in(&desk, "ada", "wrong"))).await;
+    let heard = guesses.iter().filter(|answer| answer.status == StatusCode::UNAUTHORIZED).count();
+    let refused = guesses.iter().filter(|answer| answer.status == StatusCode::TOO_MANY_REQUESTS).count();
+    assert_eq!((heard, refused), (6, 14));
     desk.h.finish().await;
 }
 

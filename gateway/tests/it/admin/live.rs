@@ -69,6 +69,7 @@ async fn an_exchange_is_seen_live_with_its_caller_and_counted() {
     assert_eq!(seen.iter().find(|(name, _)| name == "exchange").unwrap().1["outcome"], "blocked");
     let seen = events(foreign, |seen| seen.iter().filter(|(name, _)| name == "now").count() == 2).await;
     assert!(seen.iter().all(|(name, _)| name == "now"), "nothing of another tenant: {seen:?}");
+    assert!(seen.iter().all(|(_, now)| now["in_flight"].is_number()), "{seen:?}");
 
     let counted = async {
         loop {
@@ -98,7 +99,12 @@ async fn whoever_is_revoked_sees_nothing_more() {
     let path = format!("/tokens/{}", made["id"].as_str().unwrap());
     assert_eq!(desk.send(http::Method::DELETE, &path, None, None).await.status, StatusCode::NO_CONTENT);
     // The stream ends by itself.
-    events(watch, |_| false).await;
+    let seen = events(watch, |_| false).await;
+    let now = seen.iter().find(|(name, _)| name == "now");
+    assert!(
+        now.is_none_or(|(_, now)| now["in_flight"].is_null()),
+        "what all tenants do is for those who see all: {seen:?}"
+    );
     desk.h.finish().await;
 }
 
