@@ -31,10 +31,10 @@ export interface paths {
         };
         /** One account. */
         get: operations["get_admins_name"];
-        /** Changes an account's roles and state. One that is disabled is signed out. */
+        /** Changes an account's roles and state. One that is disabled is signed out, and its tokens are revoked. */
         put: operations["put_admins_name"];
         post?: never;
-        /** Removes an account; its sessions end. */
+        /** Removes an account; its sessions end, and its tokens are revoked. */
         delete: operations["delete_admins_name"];
         options?: never;
         head?: never;
@@ -220,7 +220,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every tenant. */
+        /** The tenants in which the asking one has a role. */
         get: operations["get_tenants"];
         put?: never;
         /** Makes a tenant and its first card signing key. */
@@ -742,7 +742,7 @@ export interface paths {
         /** Tokens that the asking administrator could have made. */
         get: operations["get_tokens"];
         put?: never;
-        /** Makes a token and shows it, this once. */
+        /** Makes a token and shows it, this once. A token makes no tokens, for they would outlive it. */
         post: operations["post_tokens"];
         delete?: never;
         options?: never;
@@ -965,6 +965,11 @@ export interface components {
                  * @default []
                  */
                 cards: string[];
+                /**
+                 * @description Whether a card may be called that is in the chain of delegations already; not, unless this says so.
+                 * @default null
+                 */
+                delegation_loops: boolean | null;
                 /** @default null */
                 effect: components["schemas"]["Effect"] | null;
                 /**
@@ -1015,6 +1020,11 @@ export interface components {
                  */
                 audiences: string[] | null;
                 /**
+                 * @description Of client certificates: the tenant's own authorities (PEM); without, those of the listener are believed.
+                 * @default null
+                 */
+                authorities: string | null;
+                /**
                  * @description The claim with the caller's groups: `groups` unless said otherwise; a JSON pointer if it begins with `/`.
                  * @default null
                  */
@@ -1029,8 +1039,10 @@ export interface components {
                  * @default null
                  */
                 jwks_uri: string | null;
+                /** @default null */
+                kind: components["schemas"]["IssuerKind"] | null;
                 /**
-                 * @description Which principal (by name) a subject is.
+                 * @description Which principal (by name) a subject is; a certificate's subject is its SPIFFE id or its name (`CN=bot,O=Acme`).
                  * @default null
                  */
                 principals: {
@@ -1097,17 +1109,17 @@ export interface components {
                  */
                 display_name: string;
                 /**
-                 * @description The policy that no card weakens.
+                 * @description The policy that no card weakens. Only a platform admin takes it away or names another.
                  * @default null
                  */
                 floor_policy: string | null;
                 /**
-                 * @description How much all its principals together may do.
+                 * @description How much all its principals together may do. Only a platform admin changes it.
                  * @default {}
                  */
                 limits: components["schemas"]["CallLimits"];
                 /**
-                 * @description Whether it is served.
+                 * @description Whether it is served. Only a platform admin changes it.
                  * @default active
                  */
                 state: components["schemas"]["TenantLife"];
@@ -1124,6 +1136,24 @@ export interface components {
             /** @description Its name. */
             name: string;
             spec?: unknown;
+        };
+        /** @description The proven chain of an exchange. */
+        DelegationView: {
+            /** @description Who made the call that caused this one, by name; by id if it was removed. */
+            actor: string;
+            /** @description The calls so far, `principal>card`, by id. */
+            chain: string;
+            /**
+             * Format: int32
+             * @description How many delegations there were.
+             */
+            depth: number;
+            /** @description The correlation id of the call that caused this one. */
+            parent: string;
+            /** @description The gateway's own id of the first call: `detail.opened.own_id` of its record, or `correlation_id` where it has none. */
+            root: string;
+            /** @description Whom it is all for, by name; by id if it was removed. */
+            subject: string;
         };
         /** @description Calls of one principal to one card. */
         Edge: {
@@ -1173,6 +1203,11 @@ export interface components {
              * @default []
              */
             cards: string[];
+            /**
+             * @description Whether a card may be called that is in the chain of delegations already; not, unless this says so.
+             * @default null
+             */
+            delegation_loops: boolean | null;
             /** @default null */
             effect: components["schemas"]["Effect"] | null;
             /**
@@ -1217,7 +1252,7 @@ export interface components {
         };
         /** @description The gateway's health. */
         Health: {
-            /** @description Resources that are closed because their rows are wrong or can't be read; at most 100. */
+            /** @description Resources that are closed because their rows are wrong or can't be read, in the tenants of the asking one; at most 100. */
             closed: components["schemas"]["Closed"][];
             /**
              * Format: int64
@@ -1314,6 +1349,11 @@ export interface components {
              */
             audiences: string[] | null;
             /**
+             * @description Of client certificates: the tenant's own authorities (PEM); without, those of the listener are believed.
+             * @default null
+             */
+            authorities: string | null;
+            /**
              * @description The claim with the caller's groups: `groups` unless said otherwise; a JSON pointer if it begins with `/`.
              * @default null
              */
@@ -1328,8 +1368,10 @@ export interface components {
              * @default null
              */
             jwks_uri: string | null;
+            /** @default null */
+            kind: components["schemas"]["IssuerKind"] | null;
             /**
-             * @description Which principal (by name) a subject is.
+             * @description Which principal (by name) a subject is; a certificate's subject is its SPIFFE id or its name (`CN=bot,O=Acme`).
              * @default null
              */
             principals: {
@@ -1361,6 +1403,11 @@ export interface components {
             /** @description Why the last fetch failed, if it did. */
             problem?: string | null;
         };
+        /**
+         * @description What an issuer makes.
+         * @enum {string}
+         */
+        IssuerKind: "oidc" | "certificate";
         /**
          * @description Whether an issuer vouches.
          * @enum {string}
@@ -1545,7 +1592,7 @@ export interface components {
                 kind: string;
                 /** @description RFC 3339, to the minute. */
                 last_used_at?: string | null;
-                /** @description Who made it. */
+                /** @description The account that made it, which it ends with; `(bootstrap)` for the token of the configured file. */
                 made_by: string;
                 /** @description For people. */
                 name: string;
@@ -1798,6 +1845,7 @@ export interface components {
             closed_at?: string | null;
             /** @description The id that the caller was told. */
             correlation_id: string;
+            delegation?: components["schemas"]["DelegationView"] | null;
             /** @description All the rest: findings, counts, timings. */
             detail: unknown;
             /** @description Which dialect the caller spoke. */
@@ -2066,17 +2114,17 @@ export interface components {
              */
             display_name: string;
             /**
-             * @description The policy that no card weakens.
+             * @description The policy that no card weakens. Only a platform admin takes it away or names another.
              * @default null
              */
             floor_policy: string | null;
             /**
-             * @description How much all its principals together may do.
+             * @description How much all its principals together may do. Only a platform admin changes it.
              * @default {}
              */
             limits: components["schemas"]["CallLimits"];
             /**
-             * @description Whether it is served.
+             * @description Whether it is served. Only a platform admin changes it.
              * @default active
              */
             state: components["schemas"]["TenantLife"];
@@ -2101,7 +2149,7 @@ export interface components {
             kind: string;
             /** @description RFC 3339, to the minute. */
             last_used_at?: string | null;
-            /** @description Who made it. */
+            /** @description The account that made it, which it ends with; `(bootstrap)` for the token of the configured file. */
             made_by: string;
             /** @description For people. */
             name: string;
@@ -2155,6 +2203,11 @@ export interface components {
                  * @default []
                  */
                 cards: string[];
+                /**
+                 * @description Whether a card may be called that is in the chain of delegations already; not, unless this says so.
+                 * @default null
+                 */
+                delegation_loops: boolean | null;
                 /** @default null */
                 effect: components["schemas"]["Effect"] | null;
                 /**
@@ -2203,6 +2256,11 @@ export interface components {
                  */
                 audiences: string[] | null;
                 /**
+                 * @description Of client certificates: the tenant's own authorities (PEM); without, those of the listener are believed.
+                 * @default null
+                 */
+                authorities: string | null;
+                /**
                  * @description The claim with the caller's groups: `groups` unless said otherwise; a JSON pointer if it begins with `/`.
                  * @default null
                  */
@@ -2217,8 +2275,10 @@ export interface components {
                  * @default null
                  */
                 jwks_uri: string | null;
+                /** @default null */
+                kind: components["schemas"]["IssuerKind"] | null;
                 /**
-                 * @description Which principal (by name) a subject is.
+                 * @description Which principal (by name) a subject is; a certificate's subject is its SPIFFE id or its name (`CN=bot,O=Acme`).
                  * @default null
                  */
                 principals: {
@@ -2281,17 +2341,17 @@ export interface components {
                  */
                 display_name: string;
                 /**
-                 * @description The policy that no card weakens.
+                 * @description The policy that no card weakens. Only a platform admin takes it away or names another.
                  * @default null
                  */
                 floor_policy: string | null;
                 /**
-                 * @description How much all its principals together may do.
+                 * @description How much all its principals together may do. Only a platform admin changes it.
                  * @default {}
                  */
                 limits: components["schemas"]["CallLimits"];
                 /**
-                 * @description Whether it is served.
+                 * @description Whether it is served. Only a platform admin changes it.
                  * @default active
                  */
                 state: components["schemas"]["TenantLife"];
