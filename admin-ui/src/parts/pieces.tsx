@@ -99,7 +99,7 @@ export function Confirm({ open, close, title, consequence, action, confirm, word
         )}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>{s.cancel}</Button>
-          <Button color="red.8" loading={busy} disabled={word !== undefined && typed !== word} onClick={() => void run().catch(() => undefined)}>{action}</Button>
+          <Button color="red.9" loading={busy} disabled={word !== undefined && typed !== word} onClick={() => void run().catch(() => undefined)}>{action}</Button>
         </Group>
       </Stack>
     </Modal>
