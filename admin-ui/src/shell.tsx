@@ -30,9 +30,14 @@ export const TENANT_VIEWS = [
   { path: 'mission', label: s.navMission, group: s.groupTraffic, key: 'm' },
   { path: 'audit', label: s.navAudit, group: s.groupTraffic, key: 'u' },
   { path: 'agents', label: s.navAgents, group: s.groupTenant, key: 'a' },
-  { path: 'principals', label: s.navPrincipals, group: s.groupTenant, key: 'p' },
   { path: 'policies', label: s.navPolicies, group: s.groupTenant, key: 'g' },
   { path: 'signing-keys', label: s.navKeys, group: s.groupTenant, key: 'k' },
+  { path: 'principals', label: s.navPrincipals, group: s.groupAccess, key: 'p' },
+  { path: 'groups', label: s.navGroups, group: s.groupAccess, key: 'o' },
+  { path: 'grants', label: s.navGrants, group: s.groupAccess, key: 'r' },
+  { path: 'explain', label: s.navExplain, group: s.groupAccess, key: 'e' },
+  { path: 'limits', label: s.navLimits, group: s.groupAccess, key: 'l' },
+  { path: 'issuers', label: s.navIssuers, group: s.groupAccess, key: 'i' },
 ] as const
 
 export const GATEWAY_VIEWS = [
@@ -84,7 +89,7 @@ export function Shell(): ReactNode {
       </AppShell.Header>
       <AppShell.Navbar p={10} style={{ background: 'var(--panel)', borderColor: 'var(--line)' }}>
         <nav aria-label={s.mainMenu}>
-          {tenant && [s.groupTraffic, s.groupTenant].map((group) => (
+          {tenant && [s.groupTraffic, s.groupTenant, s.groupAccess].map((group) => (
             <div key={group}>
               <Text size="xs" c="dimmed" px={10} pt={10} pb={4}>{group}</Text>
               {TENANT_VIEWS.filter((view) => view.group === group).map((view) => (

@@ -2,7 +2,7 @@
 
 import { queryOptions, useQuery, type QueryClient } from '@tanstack/react-query'
 import { api, ok } from './client'
-import type { Card, Grant, Key, Policy, Principal, SigningKey, Tenant } from './shapes'
+import type { Card, Grant, Issuer, Key, Policy, Principal, SigningKey, Tenant } from './shapes'
 
 type Page<T> = { items: T[]; next_cursor?: string | null }
 
@@ -43,6 +43,34 @@ export const queries = {
   keys: (tenant: string) => queryOptions({
     queryKey: ['keys', tenant],
     queryFn: () => every<Key>((cursor) => ok(api.GET('/api/v1/tenants/{tenant}/keys', { params: { path: { tenant }, query: query(cursor) } }))),
+  }),
+  principal: (tenant: string, name: string) => queryOptions({
+    queryKey: ['principals', tenant, name],
+    queryFn: async () => (await ok(api.GET('/api/v1/tenants/{tenant}/principals/{name}', { params: { path: { tenant, name } } }))) as unknown as Principal,
+  }),
+  grant: (tenant: string, name: string) => queryOptions({
+    queryKey: ['grants', tenant, name],
+    queryFn: async () => (await ok(api.GET('/api/v1/tenants/{tenant}/grants/{name}', { params: { path: { tenant, name } } }))) as unknown as Grant,
+  }),
+  explain: (tenant: string, asked: { principal: string; card: string; operation: string; groups: string }) => queryOptions({
+    queryKey: ['grants', tenant, 'explain', asked],
+    queryFn: () => ok(api.GET('/api/v1/tenants/{tenant}/authz/explain', { params: { path: { tenant }, query: asked } })),
+  }),
+  limits: (tenant: string) => queryOptions({
+    queryKey: ['limits', tenant], refetchInterval: 5_000,
+    queryFn: () => ok(api.GET('/api/v1/tenants/{tenant}/limits', { params: { path: { tenant } } })),
+  }),
+  issuers: (tenant: string) => queryOptions({
+    queryKey: ['issuers', tenant],
+    queryFn: () => every<Issuer>((cursor) => ok(api.GET('/api/v1/tenants/{tenant}/issuers', { params: { path: { tenant }, query: query(cursor) } }))),
+  }),
+  issuer: (tenant: string, name: string) => queryOptions({
+    queryKey: ['issuers', tenant, name],
+    queryFn: async () => (await ok(api.GET('/api/v1/tenants/{tenant}/issuers/{name}', { params: { path: { tenant, name } } }))) as unknown as Issuer,
+  }),
+  issuerKeys: (tenant: string, name: string) => queryOptions({
+    queryKey: ['issuer-keys', tenant, name], refetchInterval: 15_000,
+    queryFn: () => ok(api.GET('/api/v1/tenants/{tenant}/issuers/{name}/keys', { params: { path: { tenant, name } } })),
   }),
   grants: (tenant: string) => queryOptions({
     queryKey: ['grants', tenant],

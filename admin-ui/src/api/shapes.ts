@@ -76,8 +76,25 @@ export interface PolicySpec {
 }
 
 export type Policy = Resource<PolicySpec>
-export type Principal = Resource<{ kind?: string; state?: string; [more: string]: unknown }>
-export type Grant = Resource<{ principal: string; cards: string[]; operations: string[]; limits?: Record<string, number>; [more: string]: unknown }>
+export type Principal = Resource<{ kind?: string; state?: string; groups?: string[]; limits?: Record<string, number>; [more: string]: unknown }>
+
+export interface GrantSpec {
+  principal?: string
+  group?: string
+  effect?: 'allow' | 'deny'
+  mode?: 'enforce' | 'shadow'
+  cards: string[]
+  operations: string[]
+  modes?: string[]
+  max_delegation_depth?: number
+  delegation_loops?: boolean
+  limits?: Record<string, number>
+  [more: string]: unknown
+}
+
+export type Grant = Resource<GrantSpec>
+export type IssuerSpec = Partial<Schemas['IssuerDocument']>
+export type Issuer = Resource<IssuerSpec>
 export type Tenant = Resource<{ display_name?: string; state?: string; default_card?: string; default_policy?: string; floor_policy?: string; [more: string]: unknown }>
 export type Key = Schemas['KeyView']
 export type SigningKey = Schemas['SigningKeyView']

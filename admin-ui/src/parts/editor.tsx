@@ -7,15 +7,18 @@ import { useComputedColorScheme } from '@mantine/core'
 import CodeMirror from '@uiw/react-codemirror'
 import { useMemo, type ReactNode } from 'react'
 import type { FieldProblem } from '../api/client'
+import { agentCard } from './complete'
 import { placeOf } from './place'
 
-export default function Editor({ value, change, label, problems, readOnly = false, height = '420px' }: {
+export default function Editor({ value, change, label, problems, readOnly = false, height = '420px', of = 'any' }: {
   value: string
   change: (text: string) => void
   label: string
   problems: FieldProblem[]
   readOnly?: boolean
   height?: string
+  /** What is written: agent cards are completed and checked by their schema. */
+  of?: 'any' | 'card'
 }): ReactNode {
   const scheme = useComputedColorScheme()
   const extensions = useMemo(() => {
@@ -27,14 +30,14 @@ export default function Editor({ value, change, label, problems, readOnly = fals
       })
     })
     return [
-      json(), linter(jsonParseLinter()), said, lintGutter(), EditorView.lineWrapping,
+      ...(of === 'card' ? [agentCard()] : []), json(), linter(jsonParseLinter()), said, lintGutter(), EditorView.lineWrapping,
       EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     ]
-  }, [problems, label])
+  }, [problems, label, of])
   return (
     <CodeMirror
       value={value} onChange={change} extensions={extensions} theme={scheme} readOnly={readOnly} height={height}
-      basicSetup={{ foldGutter: true, highlightActiveLine: false }} indentWithTab={false}
+      basicSetup={{ foldGutter: true, highlightActiveLine: false, autocompletion: of === 'any' }} indentWithTab={false}
     />
   )
 }

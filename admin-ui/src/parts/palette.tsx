@@ -1,4 +1,4 @@
-// Ctrl-K: every view, agent, principal and policy by its name.
+// Ctrl-K: every view, agent, principal, policy, grant and issuer by its name.
 
 import { Modal, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -21,6 +21,8 @@ export function Palette({ opened, close, tenant, platform }: {
   const on = opened && tenant !== undefined
   const cards = useQuery({ ...queries.cards(tenant ?? ''), enabled: on })
   const principals = useQuery({ ...queries.principals(tenant ?? ''), enabled: on })
+  const grants = useQuery({ ...queries.grants(tenant ?? ''), enabled: on })
+  const issuers = useQuery({ ...queries.issuers(tenant ?? ''), enabled: on })
   const policies = useQuery({ ...queries.policies(tenant ?? ''), enabled: on })
   useEffect(() => {
     setText('')
@@ -34,6 +36,9 @@ export function Palette({ opened, close, tenant, platform }: {
           { label: s.navAgents, kind: s.groupTenant, to: `${t}/agents` }, { label: s.register, kind: s.groupTenant, to: `${t}/register` },
           { label: s.navPrincipals, kind: s.groupTenant, to: `${t}/principals` }, { label: s.navPolicies, kind: s.groupTenant, to: `${t}/policies` },
           { label: s.navKeys, kind: s.groupTenant, to: `${t}/signing-keys` },
+          { label: s.navGroups, kind: s.groupAccess, to: `${t}/groups` }, { label: s.navGrants, kind: s.groupAccess, to: `${t}/grants` },
+          { label: s.navExplain, kind: s.groupAccess, to: `${t}/explain` }, { label: s.navLimits, kind: s.groupAccess, to: `${t}/limits` },
+          { label: s.navIssuers, kind: s.groupAccess, to: `${t}/issuers` },
         ]
       : []
     views.push({ label: s.navSettings, kind: s.groupGateway, to: '/settings' }, { label: s.navTenants, kind: s.groupGateway, to: '/tenants' })
@@ -42,8 +47,9 @@ export function Palette({ opened, close, tenant, platform }: {
       (all ?? []).map((one) => ({ label: one.name, kind, to: `${t}/${path}/${one.name}` }))
     return [
       ...views, ...named(cards.data, s.agent, 'agents'), ...named(principals.data, s.principal, 'principals'), ...named(policies.data, s.policy, 'policies'),
+      ...named(grants.data, s.grant, 'grants'), ...named(issuers.data, s.issuer, 'issuers'),
     ]
-  }, [tenant, platform, cards.data, principals.data, policies.data])
+  }, [tenant, platform, cards.data, principals.data, policies.data, grants.data, issuers.data])
   const found = matches(entries, text)
   const go = (entry: Entry | undefined) => {
     if (!entry) return

@@ -7,8 +7,13 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { api, ok, Problem, type FieldProblem } from '../api/client'
 import { queries, touched } from '../api/queries'
-import { writable, type Card, type CardSpec, type Grant } from '../api/shapes'
+import { writable, type Card, type CardSpec } from '../api/shapes'
+import { selects } from '../parts/access'
 import { CardFacts } from '../parts/cardfacts'
+import { CardSettings } from '../parts/cardsettings'
+import { CredentialState } from '../parts/credential'
+import { GranteeLink, GrantMarks } from '../parts/grantform'
+import { UseOf } from '../parts/limits'
 import { Difference, JsonEditor } from '../parts/json'
 import { Mark, State } from '../parts/marks'
 import { Code, Confirm, Page, Panel } from '../parts/pieces'
@@ -21,9 +26,9 @@ import { UseIt, useBase } from '../parts/useit'
 import { flagWords } from '../parts/words'
 import { useMay } from '../session'
 import { s } from '../strings'
-import { CredentialFields, credentialOf, NO_CREDENTIAL, review } from './register'
+import { review } from './register'
 
-const TABS = [['overview', s.overview], ['revisions', s.revisions], ['source', s.source], ['try', s.tryIt], ['use', s.useIt], ['card', s.publishedCard]] as const
+const TABS = [['overview', s.overview], ['revisions', s.revisions], ['settings', s.settings], ['source', s.source], ['try', s.tryIt], ['use', s.useIt], ['card', s.publishedCard]] as const
 
 export function Agent(): ReactNode {
   const { tenant, name } = useParams({ strict: false }) as { tenant: string; name: string }
@@ -45,6 +50,7 @@ export function Agent(): ReactNode {
             <Tabs.List mb={16}>{TABS.map(([id, label]) => <Tabs.Tab key={id} value={id}>{label}</Tabs.Tab>)}</Tabs.List>
             <Tabs.Panel value="overview"><Overview card={card.data} /></Tabs.Panel>
             <Tabs.Panel value="revisions"><Revisions card={card.data} /></Tabs.Panel>
+            <Tabs.Panel value="settings"><Settings key={card.data.revision} card={card.data} /></Tabs.Panel>
             <Tabs.Panel value="source"><Source card={card.data} /></Tabs.Panel>
             <Tabs.Panel value="try"><Panel title={s.tryIt}><Stack gap={12} maw={760}><Text size="sm" c="dimmed">{s.testLead}</Text><Trial tenant={tenant} name={name} /></Stack></Panel></Tabs.Panel>
             <Tabs.Panel value="use"><Panel title={s.useIt}><UseIt tenant={tenant} name={name} /></Panel></Tabs.Panel>
@@ -124,19 +130,13 @@ function Actions({ card }: { card: Card }): ReactNode {
   )
 }
 
-/** Whether a grant reaches this card, as far as can be told here. */
-export function reaches(grant: Grant, card: string): boolean {
-  return (grant.spec.cards ?? []).some((one) => one === '*' || one === card)
-}
-
 function Overview({ card }: { card: Card }): ReactNode {
   const base = useBase()
   const grants = useQuery(queries.grants(card.tenant))
   const stats = useQuery(queries.stats(card.tenant, 60))
   const health = stats.data?.agents.find((one) => one.card === card.name)
   const mayWrite = useMay(card.tenant, 'administer')
-  const [credential, editing] = useDisclosure()
-  const ours = (grants.data ?? []).filter((grant) => reaches(grant, card.name))
+  const ours = (grants.data ?? []).filter((grant) => selects(grant, card))
   return (
     <div className="wide-left">
       <Panel title={s.cardSays}><CardFacts spec={card.spec} /></Panel>
@@ -151,61 +151,32 @@ function Overview({ card }: { card: Card }): ReactNode {
             </dl>
           )}
         </Panel>
-        <Panel title={s.settings}>
+        <Panel title={s.settings} actions={mayWrite && <Anchor component={Link} to={`/t/${card.tenant}/agents/${card.name}` as string} search={{ tab: 'settings' } as never} size="sm">{s.edit}</Anchor>}>
           <dl className="facts">
             <dt>{s.callsAt}</dt><dd className="mono">{`${base}/a2a/${card.tenant}/${card.name}`}</dd>
             <dt>{s.policy}</dt><dd>{card.spec.policy ? <Anchor component={Link} to={`/t/${card.tenant}/policies/${card.spec.policy}` as string} size="sm">{card.spec.policy}</Anchor> : s.policyDefault}</dd>
             <dt>{s.visibility}</dt><dd>{card.spec.visibility ?? 'public'}</dd>
             <dt>{s.trust}</dt><dd>{card.spec.trust_tier ?? '–'}</dd>
             <dt>{s.credential}</dt>
-            <dd>{card.spec.upstream?.credential?.type ?? 'none'} {mayWrite && <Button size="compact-xs" variant="subtle" onClick={editing.open}>{s.edit}</Button>}</dd>
+            <dd><CredentialState card={card} mayWrite={mayWrite} /></dd>
+            <dt>{s.limits}</dt><dd><UseOf tenant={card.tenant} kind="card" name={card.name} /></dd>
           </dl>
         </Panel>
-        <Panel title={s.whoMayCall} actions={<Anchor component={Link} to={`/t/${card.tenant}/principals` as string} size="sm">{s.navPrincipals}</Anchor>}>
+        <Panel title={s.whoMayCall} actions={<Anchor component={Link} to={`/t/${card.tenant}/explain` as string} search={{ card: card.name } as never} size="sm">{s.explain}</Anchor>}>
           {ours.length === 0 ? <Text size="sm" c="dimmed">{s.noGrants}</Text> : (
             <Stack gap={6}>
               {ours.slice(0, 20).map((grant) => (
                 <Group key={grant.name} gap={8} justify="space-between" wrap="nowrap">
-                  <Anchor component={Link} to={`/t/${card.tenant}/principals/${grant.spec.principal}` as string} size="sm">{grant.spec.principal}</Anchor>
-                  <Text size="xs" c="dimmed">{(grant.spec.operations ?? []).join(', ')}</Text>
+                  <div><GranteeLink tenant={card.tenant} grant={grant} />{(grant.spec.effect === 'deny' || grant.spec.mode === 'shadow') && <> <GrantMarks spec={grant.spec} /></>}</div>
+                  <Anchor component={Link} to={`/t/${card.tenant}/grants/${grant.name}` as string} size="xs">{(grant.spec.operations ?? []).join(', ')}</Anchor>
                 </Group>
               ))}
+              {ours.length > 20 && <Text size="xs" c="dimmed">{s.andMore(ours.length - 20)}</Text>}
             </Stack>
           )}
         </Panel>
       </Stack>
-      <CredentialModal card={card} opened={credential} close={editing.close} />
     </div>
-  )
-}
-
-function CredentialModal({ card, opened, close }: { card: Card; opened: boolean; close: () => void }): ReactNode {
-  const [credential, setCredential] = useState(NO_CREDENTIAL)
-  const [error, setError] = useState<unknown>()
-  const client = useQueryClient()
-  const tell = useTell()
-  const save = async () => {
-    try {
-      await ok(api.PUT('/api/v1/tenants/{tenant}/cards/{name}/credential', { params: { path: { tenant: card.tenant, name: card.name } }, body: credentialOf(credential) as never }))
-      await touched(client, 'cards')
-      tell(s.saved)
-      setCredential(NO_CREDENTIAL)
-      setError(undefined)
-      close()
-    } catch (refused) {
-      setError(refused)
-    }
-  }
-  return (
-    <Modal opened={opened} onClose={close} title={s.credential}>
-      <form onSubmit={(event) => { event.preventDefault(); void save() }}>
-        <Stack gap={14}>
-          <CredentialFields credential={credential} set={(part) => setCredential({ ...credential, ...part })} />
-          <Wrong error={error} />
-          <Group justify="flex-end"><Button type="submit">{s.save}</Button></Group>
-        </Stack>
-      </form>
-    </Modal>
   )
 }
 
@@ -271,6 +242,11 @@ function Revisions({ card }: { card: Card }): ReactNode {
       </Panel>
     </div>
   )
+}
+
+function Settings({ card }: { card: Card }): ReactNode {
+  const mayWrite = useMay(card.tenant, 'administer')
+  return mayWrite ? <CardSettings card={card} /> : <Panel title={s.settings}><Code text={JSON.stringify({ ...writable(card.spec), card: undefined }, null, 2)} label={s.settings} /></Panel>
 }
 
 function Source({ card }: { card: Card }): ReactNode {

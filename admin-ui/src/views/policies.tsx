@@ -1,6 +1,6 @@
 // Guardrail policies: the list, and one with its form and its source side by side, a bench to try it on, its versions.
 
-import { Anchor, Button, CloseButton, Group, Modal, NumberInput, Select, Stack, Switch, Tabs, TagsInput, Text, Textarea, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, Modal, Select, Stack, Tabs, Text, Textarea, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
@@ -12,6 +12,7 @@ import { Difference, JsonEditor } from '../parts/json'
 import { Mark, State } from '../parts/marks'
 import { marked } from '../parts/marked'
 import { Confirm, Page, Panel } from '../parts/pieces'
+import { RuleForm } from '../parts/ruleform'
 import { Empty, Waiting, Wrong } from '../parts/states'
 import { DataTable, type Columns } from '../parts/table'
 import { Said } from '../parts/text'
@@ -25,10 +26,6 @@ const STARTER: PolicySpec = {
   mode: 'shadow',
   detectors: [{ id: 'secret', action: 'redact' }, { id: 'injection', action: 'block' }],
 }
-
-const KINDS = ['secret', 'pii', 'injection', 'words', 'pattern', 'url', 'file', 'size', 'schema', 'external']
-const ACTIONS = ['block', 'redact', 'mask', 'tokenise', 'monitor', 'allow']
-const NO_SPAN = new Set(['injection', 'file', 'size', 'schema'])
 
 function useTenantRow(tenant: string): Tenant | undefined {
   return useQuery(queries.tenants()).data?.find((one) => one.name === tenant)
@@ -48,7 +45,7 @@ export function Policies(): ReactNode {
   const columns: Columns<Policy> = [
     { id: 'name', header: s.policy, accessorFn: (one) => one.name, cell: ({ row }) => <Anchor component={Link} to={`/t/${tenant}/policies/${row.original.name}` as string} size="sm" fw={550}>{row.original.name}</Anchor> },
     { id: 'mode', header: s.mode, accessorFn: (one) => one.spec.mode ?? 'enforce', cell: ({ getValue }) => <State of={String(getValue())} /> },
-    { id: 'rules', header: s.rules, accessorFn: (one) => (one.spec.detectors ?? []).map((rule) => rule.name ?? rule.id).join(', '), cell: ({ getValue }) => <Said>{String(getValue())}</Said> },
+    { id: 'rules', header: s.rules, accessorFn: (one) => (one.spec.detectors ?? []).map((rule) => rule.name ?? rule.id).join(', '), cell: ({ row: { original: one } }) => <RuleNames rules={one.spec.detectors ?? []} /> },
     {
       id: 'used', header: s.usedBy, accessorFn: (one) => (cards.data ?? []).filter((card) => card.spec.policy === one.name).length,
       cell: ({ row: { original: one }, getValue }) => <>{roles(one.name).map((role) => <Mark key={role} tone="info" plain>{role}</Mark>)} <span className="num">{Number(getValue()) > 0 ? s.agentsCount(Number(getValue())) : roles(one.name).length === 0 ? <span className="muted">{s.nobody}</span> : ''}</span></>,
@@ -66,6 +63,10 @@ export function Policies(): ReactNode {
       <NewPolicy tenant={tenant} opened={making} close={make.close} />
     </Page>
   )
+}
+
+function RuleNames({ rules }: { rules: Detector[] }): ReactNode {
+  return <><Said>{rules.slice(0, 6).map((rule) => rule.name ?? rule.id).join(', ')}</Said>{rules.length > 6 && <span className="muted"> {s.andMore(rules.length - 6)}</span>}</>
 }
 
 function NewPolicy({ tenant, opened, close }: { tenant: string; opened: boolean; close: () => void }): ReactNode {
@@ -185,7 +186,7 @@ function PolicyPage({ policy }: { policy: Policy }): ReactNode {
           <Stack gap={16}>
             <Wrong error={error} />
             <div className="two">
-              <Panel title={s.rules}>{draft ? <Form spec={draft} set={(spec) => setText(JSON.stringify(spec, null, 2))} readOnly={!mayWrite} /> : <Text size="sm" c="dimmed">{s.notJson}</Text>}</Panel>
+              <Panel title={s.rules}>{draft ? <RuleForm spec={draft} set={(spec) => setText(JSON.stringify(spec, null, 2))} readOnly={!mayWrite} /> : <Text size="sm" c="dimmed">{s.notJson}</Text>}</Panel>
               <Panel title={s.source} actions={mayWrite && <Button size="compact-sm" onClick={() => void save()} disabled={text === original}>{s.saveInForce}</Button>}>
                 <JsonEditor value={text} change={setText} label={s.source} problems={problems} readOnly={!mayWrite} height="440px" />
               </Panel>
@@ -209,36 +210,6 @@ function PolicyPage({ policy }: { policy: Policy }): ReactNode {
         }}
       />
     </Page>
-  )
-}
-
-/** The parts of a policy that most people change; the source has all of it, and keeps what this does not know. */
-function Form({ spec, set, readOnly }: { spec: PolicySpec; set: (spec: PolicySpec) => void; readOnly: boolean }): ReactNode {
-  const rules = Array.isArray(spec.detectors) ? spec.detectors : []
-  const put = (at: number, rule: Detector) => set({ ...spec, detectors: rules.map((one, index) => (index === at ? rule : one)) })
-  return (
-    <fieldset disabled={readOnly} style={{ border: 0, padding: 0, margin: 0, minWidth: 0 }}>
-      <Stack gap={12}>
-        <Switch
-          label={s.enforceLabel} description={s.enforceHint} checked={(spec.mode ?? 'enforce') === 'enforce'}
-          onChange={(event) => set({ ...spec, mode: event.currentTarget.checked ? 'enforce' : 'shadow' })}
-        />
-        {rules.map((rule, at) => (
-          <div key={at} className="panel" style={{ padding: 12 }} role="group" aria-label={s.ruleNumber(at + 1)}>
-            <Group gap={8} align="end" wrap="nowrap">
-              <Select label={s.detector} w={130} miw={84} allowDeselect={false} data={[...new Set([...KINDS, rule.id])]} value={rule.id} onChange={(id) => put(at, { id: id ?? rule.id, action: rule.action ?? 'block', ...(rule.name ? { name: rule.name } : {}), ...(id === 'words' ? { words: [] } : {}) })} />
-              <Select label={s.action} w={112} miw={84} allowDeselect={false} data={ACTIONS.filter((action) => !NO_SPAN.has(rule.id) || !['redact', 'mask', 'tokenise'].includes(action))} value={rule.action ?? null} onChange={(action) => put(at, { ...rule, action: action ?? 'block' })} />
-              <TextInput label={s.ruleName} style={{ flex: 1, minWidth: 60 }} placeholder={rule.id} value={rule.name ?? ''} onChange={(event) => { const next: Detector = { ...rule, name: event.currentTarget.value }; if (!next.name) delete next.name; put(at, next) }} />
-              <CloseButton size="lg" onClick={() => set({ ...spec, detectors: rules.filter((_, index) => index !== at) })} aria-label={s.removeRule(rule.name ?? rule.id)} />
-            </Group>
-            {rule.id === 'words' && <TagsInput mt={8} label={s.phrases} description={s.phrasesHint} value={rule.words ?? []} onChange={(words) => put(at, { ...rule, words })} />}
-            {rule.id === 'pattern' && <TextInput mt={8} label={s.pattern} value={rule.pattern ?? ''} onChange={(event) => put(at, { ...rule, pattern: event.currentTarget.value })} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} />}
-            {rule.id === 'injection' && <NumberInput mt={8} label={s.threshold} description={s.thresholdHint} min={1} max={100} value={rule.threshold ?? ''} onChange={(value) => { const next = { ...rule }; if (value === '') delete next.threshold; else next.threshold = Number(value); put(at, next) }} />}
-          </div>
-        ))}
-        <Group><Button variant="default" onClick={() => set({ ...spec, detectors: [...rules, { id: 'words', name: 'phrases', words: [], action: 'block' }] })}>{s.addRule}</Button></Group>
-      </Stack>
-    </fieldset>
   )
 }
 

@@ -1,13 +1,18 @@
-// Who may call: principals, their keys, what is granted to them.
+// Who may call: principals, their keys and other proofs, what is granted to them, their groups and limits.
 
-import { Alert, Anchor, Button, Group, Modal, MultiSelect, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Modal, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
 import { api, ok, Problem } from '../api/client'
 import { queries, touched } from '../api/queries'
-import type { Grant, Key, Principal } from '../api/shapes'
+import type { Grant, Issuer, Key, Principal } from '../api/shapes'
+import { grantsOf, groupsOf } from '../parts/access'
+import { GrantForm, GrantTable } from '../parts/grantform'
+import { pairsOf, proofsOf, specOf } from '../parts/issuer'
+import { LimitForm } from '../parts/limitedit'
+import { UseOf } from '../parts/limits'
 import { Mark, State } from '../parts/marks'
 import { Confirm, Copy, Page, Panel } from '../parts/pieces'
 import { Empty, Waiting, Wrong } from '../parts/states'
@@ -17,9 +22,6 @@ import { When } from '../parts/time'
 import { useTell } from '../parts/toast'
 import { useMay } from '../session'
 import { s } from '../strings'
-import { TALK } from './register'
-
-export const OPERATIONS = ['send', 'stream', 'get', 'list', 'cancel', 'subscribe', 'push_create', 'push_get', 'push_list', 'push_delete', 'extended_card']
 
 /** A key's life in a word. */
 export function keyState(key: Key, now: number): string {
@@ -41,9 +43,10 @@ export function Principals(): ReactNode {
     { id: 'name', header: s.principal, accessorFn: (one) => one.name, cell: ({ row }) => <Anchor component={Link} to={`/t/${tenant}/principals/${row.original.name}` as string} size="sm" fw={550}>{row.original.name}</Anchor> },
     { id: 'kind', header: s.kind, accessorFn: (one) => one.spec.kind ?? '', cell: ({ getValue }) => String(getValue()) },
     { id: 'state', header: s.state, accessorFn: (one) => one.spec.state ?? '', cell: ({ row }) => <State of={row.original.spec.state} /> },
+    { id: 'groups', header: s.inGroups, accessorFn: (one) => (one.spec.groups ?? []).join(', '), cell: ({ getValue }) => <Said>{String(getValue()) || '–'}</Said> },
     { id: 'keys', header: s.keys, accessorFn: (one) => keysOf(one.name).length, cell: ({ getValue }) => <span className="num">{String(getValue())}</span> },
     {
-      id: 'grants', header: s.mayCall, accessorFn: (one) => (grants.data ?? []).filter((grant) => grant.spec.principal === one.name).flatMap((grant) => grant.spec.cards ?? []).join(', '),
+      id: 'grants', header: s.mayCall, accessorFn: (one) => [...new Set(grantsOf(grants.data ?? [], one).filter((grant) => grant.spec.effect !== 'deny').flatMap((grant) => grant.spec.cards ?? []))].join(', '),
       cell: ({ getValue }) => <Said>{String(getValue()) || '–'}</Said>,
     },
     { id: 'used', header: s.lastUsed, accessorFn: (one) => lastUse(one.name) ?? '', cell: ({ row }) => <When at={lastUse(row.original.name)} style="ago" /> },
@@ -100,10 +103,7 @@ export function PrincipalView(): ReactNode {
   const navigate = useNavigate()
   const mayWrite = useMay(tenant, 'administer')
   const [removing, remove] = useDisclosure()
-  const principal = useQuery({
-    queryKey: ['principals', tenant, name],
-    queryFn: async () => (await ok(api.GET('/api/v1/tenants/{tenant}/principals/{name}', { params: { path: { tenant, name } } }))) as unknown as Principal,
-  })
+  const principal = useQuery(queries.principal(tenant, name))
   const fail = (error: unknown) => tell(error instanceof Problem ? error.message : s.pageFailed, { bad: true })
   const setState = async (state: string) => {
     if (!principal.data) return
@@ -138,7 +138,9 @@ export function PrincipalView(): ReactNode {
           <Group gap={10} mb={14}><State of={principal.data.spec.state} /><Mark tone="calm" plain>{principal.data.spec.kind ?? ''}</Mark><Anchor component={Link} to={`/t/${tenant}/audit?principal=${name}` as string} size="sm">{s.itsCalls}</Anchor></Group>
           <Stack gap={16}>
             <Keys tenant={tenant} principal={name} />
-            <Grants tenant={tenant} principal={name} />
+            <Grants tenant={tenant} principal={principal.data} />
+            <GroupsAndLimits tenant={tenant} principal={principal.data} />
+            <Proofs tenant={tenant} principal={name} />
           </Stack>
           <Confirm
             open={removing} close={remove.close} title={`${s.remove} ${name}?`} consequence={s.removePrincipal} action={s.remove} word={name}
@@ -248,95 +250,139 @@ function NewKey({ tenant, principal, opened, close }: { tenant: string; principa
   )
 }
 
-function Grants({ tenant, principal }: { tenant: string; principal: string }): ReactNode {
+function Grants({ tenant, principal }: { tenant: string; principal: Principal }): ReactNode {
   const grants = useQuery(queries.grants(tenant))
+  const mayWrite = useMay(tenant, 'administer')
+  const [edited, setEdited] = useState<Grant | 'new'>()
+  const ours = grantsOf(grants.data ?? [], principal)
+  return (
+    <Panel
+      title={s.grants} flush
+      actions={<><Anchor component={Link} to={`/t/${tenant}/explain` as string} search={{ principal: principal.name } as never} size="sm">{s.explain}</Anchor>{mayWrite && <Button size="compact-sm" onClick={() => setEdited('new')}>{s.newGrant}</Button>}</>}
+    >
+      <Wrong error={grants.error} retry={() => void grants.refetch()} />
+      {grants.isPending ? <Waiting rows={3} /> : ours.length === 0 ? <Text size="sm" c="dimmed" p={14}>{s.noGrantsYet}</Text>
+        : <GrantTable tenant={tenant} grants={ours} label={s.grants} mayWrite={mayWrite} showGrantee={ours.some((grant) => grant.spec.group)} edit={setEdited} />}
+      {edited && <GrantForm tenant={tenant} grantee={{ kind: 'principal', name: principal.name }} grant={edited === 'new' ? undefined : edited} close={() => setEdited(undefined)} />}
+    </Panel>
+  )
+}
+
+/** Its groups, and what is used of its limits. */
+function GroupsAndLimits({ tenant, principal }: { tenant: string; principal: Principal }): ReactNode {
+  const mayWrite = useMay(tenant, 'administer')
+  const [limiting, limit] = useDisclosure()
+  const [grouping, group] = useDisclosure()
+  const groups = principal.spec.groups ?? []
+  return (
+    <Panel title={s.groupsAndLimits}>
+      <dl className="facts">
+        <dt>{s.inGroups}</dt>
+        <dd>
+          <Group gap={8}>
+            {groups.length === 0 && <span className="muted">{s.none}</span>}
+            {groups.map((one) => <Anchor key={one} component={Link} to={`/t/${tenant}/groups` as string} search={{ group: one } as never} size="sm"><Said>{one}</Said></Anchor>)}
+            {mayWrite && <Button size="compact-xs" variant="default" onClick={group.open} aria-label={`${s.edit}: ${s.inGroups}`}>{s.edit}</Button>}
+          </Group>
+        </dd>
+        <dt>{s.limits}</dt>
+        <dd>
+          <div style={{ maxWidth: 380 }}><UseOf tenant={tenant} kind="principal" name={principal.name} /></div>
+          {mayWrite && <Button mt={8} size="compact-xs" variant="default" onClick={limit.open} aria-label={`${s.edit}: ${s.limits}`}>{s.edit}</Button>}
+        </dd>
+      </dl>
+      {limiting && <LimitForm tenant={tenant} of={{ kind: 'principal', name: principal.name }} kinds={['principal']} close={limit.close} />}
+      {grouping && <GroupsForm tenant={tenant} principal={principal} close={group.close} />}
+    </Panel>
+  )
+}
+
+function GroupsForm({ tenant, principal, close }: { tenant: string; principal: Principal; close: () => void }): ReactNode {
+  const principals = useQuery(queries.principals(tenant))
+  const grants = useQuery(queries.grants(tenant))
+  const client = useQueryClient()
+  const [groups, setGroups] = useState(principal.spec.groups ?? [])
+  const [error, setError] = useState<unknown>()
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    try {
+      await ok(api.PUT('/api/v1/tenants/{tenant}/principals/{name}', { params: { path: { tenant, name: principal.name }, header: { 'If-Match': principal.revision } }, body: { spec: { ...principal.spec, groups } } as never }))
+      await touched(client, 'principals', 'grants')
+      close()
+    } catch (refused) {
+      setError(refused)
+    }
+  }
+  return (
+    <Modal opened onClose={close} title={s.inGroups}>
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack gap={14}>
+          <TagsInput label={s.inGroups} description={s.inGroupsHint} data={groupsOf(principals.data ?? [], grants.data ?? []).map((one) => one.name)} value={groups} onChange={setGroups} splitChars={[]} acceptValueOnBlur data-autofocus />
+          <Wrong error={error} />
+          <Group justify="flex-end"><Button type="submit">{s.save}</Button></Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}
+
+/** Subjects of issuers that are this principal: of tokens, and of client certificates. */
+function Proofs({ tenant, principal }: { tenant: string; principal: string }): ReactNode {
+  const issuers = useQuery(queries.issuers(tenant))
   const client = useQueryClient()
   const tell = useTell()
   const mayWrite = useMay(tenant, 'administer')
-  const [edited, setEdited] = useState<Grant | 'new'>()
-  const ours = (grants.data ?? []).filter((grant) => grant.spec.principal === principal)
-  const remove = async (grant: Grant) => {
-    try {
-      await ok(api.DELETE('/api/v1/tenants/{tenant}/grants/{name}', { params: { path: { tenant, name: grant.name }, header: { 'If-Match': grant.revision } } }))
-      const again = async () => {
-        await ok(api.POST('/api/v1/tenants/{tenant}/grants', { params: { path: { tenant } }, body: { name: grant.name, spec: grant.spec } as never }))
-        await touched(client, 'grants')
-      }
-      tell(s.grantRemoved, { undo: () => void again() })
-    } catch (error) {
-      tell(error instanceof Problem ? error.message : s.pageFailed, { bad: true })
-    }
-    await touched(client, 'grants')
+  const [adding, add] = useDisclosure()
+  const proofs = proofsOf(issuers.data ?? [], principal)
+  const fail = (error: unknown) => tell(error instanceof Problem ? (error.fields[0]?.problem ?? error.message) : s.pageFailed, { bad: true })
+  const put = async (issuer: string, subject: string, isIts: boolean) => {
+    const now = await ok(api.GET('/api/v1/tenants/{tenant}/issuers/{name}', { params: { path: { tenant, name: issuer } } })) as unknown as Issuer
+    const others = pairsOf(now.spec).filter((pair) => pair.subject !== subject)
+    const spec = specOf(now.spec, isIts ? [...others, { subject, principal }] : others)
+    await ok(api.PUT('/api/v1/tenants/{tenant}/issuers/{name}', { params: { path: { tenant, name: issuer }, header: { 'If-Match': now.revision } }, body: { spec } as never }))
+    await touched(client, 'issuers')
   }
   return (
-    <Panel title={s.grants} flush actions={mayWrite && <Button size="compact-sm" onClick={() => setEdited('new')}>{s.newGrant}</Button>}>
-      <Wrong error={grants.error} />
-      {grants.isPending ? <Waiting rows={3} /> : ours.length === 0 ? <Text size="sm" c="dimmed" p={14}>{s.noGrantsYet}</Text> : (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.grants}>
+    <Panel title={s.otherProofs} flush actions={mayWrite && (issuers.data ?? []).length > 0 && <Button size="compact-sm" onClick={add.open}>{s.addProof}</Button>}>
+      <Wrong error={issuers.error} retry={() => void issuers.refetch()} />
+      {issuers.isPending ? <Waiting rows={2} /> : proofs.length === 0 ? (
+        <Text size="sm" c="dimmed" p={14}>{s.noProofs} {(issuers.data ?? []).length === 0 && <Anchor component={Link} to={`/t/${tenant}/issuers` as string} size="sm">{s.makeIssuer}</Anchor>}</Text>
+      ) : (
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.otherProofs}>
           <table className="grid">
-            <thead><tr><th scope="col">{s.name}</th><th scope="col">{s.navAgents}</th><th scope="col">{s.operations}</th><th scope="col">{s.limits}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
+            <thead><tr><th scope="col">{s.issuer}</th><th scope="col">{s.kind}</th><th scope="col">{s.subject}</th><th scope="col">{s.state}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
             <tbody>
-              {ours.map((grant) => (
-                <tr key={grant.id}>
-                  <td>{grant.name}</td><td><Said>{(grant.spec.cards ?? []).join(', ')}</Said></td><td>{(grant.spec.operations ?? []).join(', ')}</td>
-                  <td>{Object.entries(grant.spec.limits ?? {}).map(([name, value]) => `${name.replace('_', ' ')} ${String(value)}`).join(', ') || <span className="muted">{s.none}</span>}</td>
-                  <td style={{ textAlign: 'right', whiteSpace: 'nowrap' }}>
-                    {mayWrite && <><Button size="compact-xs" variant="default" mr={6} onClick={() => setEdited(grant)}>{s.edit}</Button><Button size="compact-xs" variant="default" onClick={() => void remove(grant)}>{s.remove}</Button></>}
-                  </td>
+              {proofs.map((proof) => (
+                <tr key={`${proof.issuer} ${proof.subject}`}>
+                  <td><Anchor component={Link} to={`/t/${tenant}/issuers/${proof.issuer}` as string} size="sm">{proof.issuer}</Anchor></td>
+                  <td>{proof.kind === 'certificate' ? s.issuerCertificates : s.issuerTokens}</td>
+                  <td><span className="mono"><Said>{proof.subject}</Said></span>{!proof.listed && <span className="muted"> {s.proofByName}</span>}</td>
+                  <td><State of={proof.active ? 'active' : 'disabled'} /></td>
+                  <td style={{ textAlign: 'right' }}>{mayWrite && proof.listed && <Button size="compact-xs" variant="default" aria-label={`${s.remove} ${proof.subject}`} onClick={() => void put(proof.issuer, proof.subject, false).then(() => tell(s.proofRemoved, { undo: () => void put(proof.issuer, proof.subject, true).catch(fail) }), fail)}>{s.remove}</Button>}</td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
       )}
-      {edited && <GrantForm tenant={tenant} principal={principal} grant={edited === 'new' ? undefined : edited} close={() => setEdited(undefined)} />}
+      {adding && <ProofForm issuers={issuers.data ?? []} close={add.close} save={async (issuer, subject) => { await put(issuer, subject, true); tell(s.proofAdded) }} />}
     </Panel>
   )
 }
 
-function GrantForm({ tenant, principal, grant, close }: { tenant: string; principal: string; grant: Grant | undefined; close: () => void }): ReactNode {
-  const cards = useQuery(queries.cards(tenant))
-  const client = useQueryClient()
-  const [name, setName] = useState(grant?.name ?? `${principal}-2`)
-  const [chosen, setChosen] = useState<string[]>(grant?.spec.cards ?? [])
-  const [operations, setOperations] = useState<string[]>(grant?.spec.operations ?? TALK)
-  const [perMinute, setPerMinute] = useState<number | string>(grant?.spec.limits?.['per_minute'] ?? '')
-  const [concurrent, setConcurrent] = useState<number | string>(grant?.spec.limits?.['concurrent'] ?? '')
+function ProofForm({ issuers, close, save }: { issuers: Issuer[]; close: () => void; save: (issuer: string, subject: string) => Promise<void> }): ReactNode {
+  const [issuer, setIssuer] = useState(issuers[0]?.name ?? '')
+  const [subject, setSubject] = useState('')
   const [error, setError] = useState<unknown>()
-  const problem = error instanceof Problem ? error : undefined
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
-    // What others wrote into the grant stays, limits that this form does not know too.
-    const limits: Record<string, unknown> = { ...grant?.spec.limits }
-    for (const [key, value] of [['per_minute', perMinute], ['concurrent', concurrent]] as const) {
-      if (value === '') delete limits[key]
-      else limits[key] = Number(value)
-    }
-    const spec: Record<string, unknown> = { ...grant?.spec, principal, cards: chosen, operations, limits }
-    if (Object.keys(limits).length === 0) delete spec['limits']
-    try {
-      if (grant) await ok(api.PUT('/api/v1/tenants/{tenant}/grants/{name}', { params: { path: { tenant, name: grant.name }, header: { 'If-Match': grant.revision } }, body: { spec } as never }))
-      else await ok(api.POST('/api/v1/tenants/{tenant}/grants', { params: { path: { tenant } }, body: { name, spec } as never }))
-      await touched(client, 'grants')
-      close()
-    } catch (refused) {
-      setError(refused)
-    }
-  }
-  const known = [...new Set(['*', ...(cards.data ?? []).map((card) => card.name), ...chosen])]
+  const isCertificate = issuers.find((one) => one.name === issuer)?.spec.kind === 'certificate'
   return (
-    <Modal opened onClose={close} title={grant ? `${s.edit} ${grant.name}` : s.newGrant}>
-      <form onSubmit={(event) => void submit(event)}>
+    <Modal opened onClose={close} title={s.addProof}>
+      <form onSubmit={(event) => { event.preventDefault(); save(issuer, subject).then(close, setError) }}>
         <Stack gap={14}>
-          {!grant && <TextInput label={s.name} description={s.nameRule} value={name} onChange={(event) => setName(event.currentTarget.value)} required withAsterisk={false} error={problem?.of('name')} />}
-          <MultiSelect label={s.navAgents} description={s.cardsHint} data={known} value={chosen} onChange={setChosen} searchable error={problem?.of('cards')} />
-          <MultiSelect label={s.operations} data={['*', ...OPERATIONS]} value={operations} onChange={setOperations} searchable error={problem?.of('operations')} />
-          <Group grow>
-            <NumberInput label={s.perMinuteLimit} min={1} value={perMinute} onChange={setPerMinute} error={problem?.of('per_minute')} allowDecimal={false} />
-            <NumberInput label={s.concurrentLimit} min={1} value={concurrent} onChange={setConcurrent} error={problem?.of('concurrent')} allowDecimal={false} />
-          </Group>
+          <Select label={s.chooseIssuer} allowDeselect={false} data={issuers.map((one) => one.name)} value={issuer} onChange={(value) => setIssuer(value ?? '')} searchable />
+          <TextInput label={s.subject} description={isCertificate ? s.certificateSubjectsText : undefined} placeholder={isCertificate ? 'CN=bot,O=Acme' : 'user-4711'} value={subject} onChange={(event) => setSubject(event.currentTarget.value)} required withAsterisk={false} data-autofocus />
           <Wrong error={error} />
-          <Group justify="flex-end"><Button type="submit" disabled={chosen.length === 0 || operations.length === 0}>{s.save}</Button></Group>
+          <Group justify="flex-end"><Button type="submit" disabled={issuer === '' || subject === ''}>{s.save}</Button></Group>
         </Stack>
       </form>
     </Modal>

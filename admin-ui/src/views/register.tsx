@@ -1,16 +1,20 @@
-// Register an agent: its address → what was found → name and access → a test call → published, with calls to copy.
+// Register an agent: its address, or its card as JSON → what was found → name and access → a test call → published, with calls to copy.
 
-import { Alert, Anchor, Button, Checkbox, Collapse, Group, MultiSelect, PasswordInput, Radio, Select, Stack, Stepper, Switch, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Anchor, Button, Checkbox, Collapse, Group, MultiSelect, Radio, SegmentedControl, Select, Stack, Stepper, Switch, Text, TextInput, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
 import { api, ok, Problem, type FieldProblem, type Schemas } from '../api/client'
 import { queries, touched } from '../api/queries'
-import { writable, type Card, type CardSpec } from '../api/shapes'
+import { writable, type AgentCard, type Card, type CardSpec } from '../api/shapes'
+import { TALK } from '../parts/access'
 import { CardFacts } from '../parts/cardfacts'
+import { cardOf, createFromJson, JsonStep, ofCard } from '../parts/cardjson'
+import { CredentialFields } from '../parts/credential'
 import { Mark } from '../parts/marks'
 import { Copy, Page, Panel } from '../parts/pieces'
+import { credentialOf, NO_CREDENTIAL } from '../parts/secret'
 import { Wrong } from '../parts/states'
 import { Said } from '../parts/text'
 import { Trial } from '../parts/trial'
@@ -30,29 +34,6 @@ interface Found {
   import: Report
 }
 
-export interface Credential {
-  type: 'none' | 'bearer' | 'header' | 'basic'
-  token: string
-  name: string
-  value: string
-  user: string
-  password: string
-}
-
-export const NO_CREDENTIAL: Credential = { type: 'none', token: '', name: '', value: '', user: '', password: '' }
-
-/** Only the members of its type: the API refuses others. */
-export function credentialOf(given: Credential): Record<string, string> {
-  switch (given.type) {
-    case 'none': return { type: 'none' }
-    case 'bearer': return { type: 'bearer', token: given.token }
-    case 'header': return { type: 'header', name: given.name, value: given.value }
-    case 'basic': return { type: 'basic', user: given.user, password: given.password }
-  }
-}
-
-export const TALK = ['send', 'stream', 'get', 'list', 'cancel', 'subscribe', 'extended_card']
-
 export function Register(): ReactNode {
   const { tenant } = useParams({ strict: false }) as { tenant: string }
   const [step, setStep] = useState(0)
@@ -60,8 +41,16 @@ export function Register(): ReactNode {
   const [found, setFound] = useState<Found>()
   const [name, setName] = useState('')
   const [key, setKey] = useState<string>()
+  const [text, setText] = useState('')
+  const [problems, setProblems] = useState<FieldProblem[]>([])
+  const { from } = useSearch({ strict: false }) as { from?: string }
+  const navigate = useNavigate()
+  const isJson = from === 'json'
+  const card = isJson ? cardOf(text) : undefined
   const start = () => {
     setStep(0)
+    setText('')
+    setProblems([])
     setFound(undefined)
     setKey(undefined)
     setAddress({ url: '', use_address: false, dialect: '' })
@@ -71,14 +60,27 @@ export function Register(): ReactNode {
       title={s.register} lead={s.registerLead}
       crumbs={<><Anchor component={Link} to={`/t/${tenant}/agents` as string} size="sm">{s.agents}</Anchor><span>/</span><span>{s.register}</span></>}
     >
-      <Stepper active={step} size="xs" mb={20} allowNextStepsSelect={false} onStepClick={(to) => { if (to < step && step < 3) setStep(to) }}>
-        {[s.stepAddress, s.stepFound, s.stepAccess, s.stepTest, s.stepPublish].map((label) => <Stepper.Step key={label} label={label} />)}
+      <Stepper active={step} size="xs" mb={20} allowNextStepsSelect={false} onStepClick={(to) => { if (to < step && step < 3) setStep(isJson ? 0 : to) }}>
+        {[isJson ? s.cardJson : s.stepAddress, s.stepFound, s.stepAccess, s.stepTest, s.stepPublish].map((label) => <Stepper.Step key={label} label={label} />)}
       </Stepper>
-      {step === 0 && <AddressStep tenant={tenant} address={address} setAddress={setAddress} next={(report) => { setFound(report); setName(report.preview.name); setStep(1) }} />}
+      {step === 0 && (
+        <SegmentedControl
+          mb={14} size="xs" aria-label={s.register} value={isJson ? 'json' : ''} onChange={(to) => void navigate({ to: `/t/${tenant}/register`, search: (to ? { from: to } : {}) as never })}
+          data={[{ value: '', label: s.fromAddress }, { value: 'json', label: s.fromJson }]}
+        />
+      )}
+      {step === 0 && isJson && <JsonStep text={text} setText={(now) => { setText(now); setProblems([]) }} problems={problems} next={() => { setName((now) => now || nameFrom(cardOf(text))); setStep(2) }} />}
+      {step === 0 && !isJson && <AddressStep tenant={tenant} address={address} setAddress={setAddress} next={(report) => { setFound(report); setName(report.preview.name); setStep(1) }} />}
       {step === 1 && found && <FoundStep found={found} back={() => setStep(0)} next={() => setStep(2)} />}
-      {step === 2 && found && (
+      {step === 2 && (isJson ? card : found) && (
         <AccessStep
-          tenant={tenant} address={address} found={found} name={name} setName={setName} back={() => setStep(1)}
+          tenant={tenant} card={isJson ? (card as AgentCard) : (found?.preview.spec.card ?? {})} name={name} setName={setName} back={() => setStep(isJson ? 0 : 1)}
+          create={async (settings) => {
+            if (card) return createFromJson(tenant, name, card, settings)
+            const body = { url: address.url.trim(), name, use_address: address.use_address, settings: { ...settings, state: 'draft' }, ...(address.dialect ? { dialect: address.dialect } : {}) }
+            await ok(api.POST('/api/v1/tenants/{tenant}/cards/import', { params: { path: { tenant } }, body: body as never }))
+          }}
+          refused={isJson ? (fields) => { if (ofCard(fields).length > 0) { setProblems(ofCard(fields)); setStep(0) } } : undefined}
           next={(made) => { setKey(made); setStep(3) }}
         />
       )}
@@ -183,10 +185,18 @@ function FoundStep({ found, back, next }: { found: Found; back: () => void; next
   )
 }
 
-function AccessStep({ tenant, address, found, name, setName, back, next }: {
+/** A name for an agent here, of what it calls itself. */
+function nameFrom(card: Record<string, unknown> | undefined): string {
+  return String(card?.['name'] ?? '').toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+/, '').slice(0, 63).replace(/-+$/, '')
+}
+
+function AccessStep({ tenant, card, name, setName, create, refused, back, next }: {
   tenant: string
-  address: Address
-  found: Found
+  card: AgentCard
+  /** Makes the agent with these settings. */
+  create: (settings: Record<string, unknown>) => Promise<void>
+  /** Hears which members were refused. */
+  refused?: ((fields: FieldProblem[]) => void) | undefined
   name: string
   setName: (name: string) => void
   back: () => void
@@ -216,9 +226,7 @@ function AccessStep({ tenant, address, found, name, setName, back, next }: {
     setBusy(true)
     setError(undefined)
     try {
-      const settings = { state: 'draft', ...(policy ? { policy } : {}), upstream: { credential: credentialOf(credential) } }
-      const body = { url: address.url.trim(), name, use_address: address.use_address, settings, ...(address.dialect ? { dialect: address.dialect } : {}) }
-      await ok(api.POST('/api/v1/tenants/{tenant}/cards/import', { params: { path: { tenant } }, body: body as never }))
+      await create({ ...(policy ? { policy } : {}), upstream: { credential: credentialOf(credential) } })
       let key: string | undefined
       if (who === 'new') {
         await ok(api.POST('/api/v1/tenants/{tenant}/principals', { params: { path: { tenant } }, body: { name: caller, spec: { kind: 'agent' } } as never }))
@@ -229,15 +237,15 @@ function AccessStep({ tenant, address, found, name, setName, back, next }: {
       if (who === 'old') for (const principal of chosen) await allow(principal)
       await touched(client, 'cards', 'principals', 'grants', 'keys')
       next(key)
-    } catch (refused) {
-      setError(refused)
+    } catch (error) {
+      setError(error)
       await touched(client, 'cards', 'principals', 'grants')
+      if (error instanceof Problem) refused?.(error.fields)
     } finally {
       setBusy(false)
     }
   }
-  const set = (part: Partial<Credential>) => setCredential({ ...credential, ...part })
-  const secure = Object.keys(found.preview.spec.card?.securitySchemes ?? {})
+  const secure = Object.keys(card.securitySchemes ?? {})
   return (
     <form onSubmit={(event) => void submit(event)}>
       <Stack gap={16}>
@@ -250,7 +258,7 @@ function AccessStep({ tenant, address, found, name, setName, back, next }: {
         <Panel title={s.credential}>
           <Stack gap={14} maw={640}>
             {secure.length > 0 && <Text size="sm">{s.cardWants} <Said>{secure.join(', ')}</Said></Text>}
-            <CredentialFields credential={credential} set={set} />
+            <CredentialFields credential={credential} set={setCredential} />
             {problem?.of('credential') && <Text size="sm" c="var(--bad)" role="alert">{problem.of('credential')}</Text>}
           </Stack>
         </Panel>
@@ -277,32 +285,6 @@ function AccessStep({ tenant, address, found, name, setName, back, next }: {
         <Group><Button type="submit" loading={busy}>{s.saveDraft}</Button><Button variant="default" onClick={back}>{s.back}</Button></Group>
       </Stack>
     </form>
-  )
-}
-
-export function CredentialFields({ credential, set }: { credential: Credential; set: (part: Partial<Credential>) => void }): ReactNode {
-  const kinds = [['none', s.credentialNone], ['bearer', s.credentialBearer], ['header', s.credentialHeader], ['basic', s.credentialBasic]] as const
-  return (
-    <>
-      <Select
-        label={s.kind} value={credential.type} allowDeselect={false} maw={320}
-        data={kinds.map(([value, label]) => ({ value, label }))} onChange={(value) => set({ type: (value ?? 'none') as Credential['type'] })}
-      />
-      {credential.type === 'bearer' && <PasswordInput label={s.token} autoComplete="off" required withAsterisk={false} value={credential.token} onChange={(event) => set({ token: event.currentTarget.value })} />}
-      {credential.type === 'header' && (
-        <Group grow align="start">
-          <TextInput label={s.headerName} placeholder="X-API-Key" required withAsterisk={false} value={credential.name} onChange={(event) => set({ name: event.currentTarget.value })} />
-          <PasswordInput label={s.headerValue} autoComplete="off" required withAsterisk={false} value={credential.value} onChange={(event) => set({ value: event.currentTarget.value })} />
-        </Group>
-      )}
-      {credential.type === 'basic' && (
-        <Group grow align="start">
-          <TextInput label={s.user} autoComplete="off" required withAsterisk={false} value={credential.user} onChange={(event) => set({ user: event.currentTarget.value })} />
-          <PasswordInput label={s.password} autoComplete="off" required withAsterisk={false} value={credential.password} onChange={(event) => set({ password: event.currentTarget.value })} />
-        </Group>
-      )}
-      {credential.type !== 'none' && <Text size="xs" c="dimmed">{s.credentialNote}</Text>}
-    </>
   )
 }
 
