@@ -44,6 +44,9 @@ row! {
         correlation_id: String,
         /// Which task.
         task_id: Option<String>,
+        /// The id of the call that its tree of delegations began with: its own, where it was the first. None in records
+        /// from before there was this column.
+        chain_root: Option<String>,
         /// All the rest (JSON).
         document: Vec<u8>,
     }
@@ -111,6 +114,7 @@ pub struct AuditFilter {
     pub outcome: Option<String>,
     pub correlation_id: Option<String>,
     pub task_id: Option<String>,
+    pub chain_root: Option<String>,
 }
 
 /// The last record of the page before.
@@ -157,7 +161,7 @@ impl Store {
         Ok(())
     }
 
-    /// A tenant's records, newest first.
+    /// A tenant's records: those of one tree of delegations from its first call on, all others newest first.
     pub async fn audit_query(
         &self,
         tenant: &TenantId,
@@ -165,9 +169,31 @@ impl Store {
         after: Option<&AuditCursor>,
         limit: u32,
     ) -> Result<Vec<AuditRecord>> {
-        let (at_open, writer, seq) = after.map_or((i64::MAX, "", 0), |at| (at.at_open, at.writer.as_str(), at.seq));
+        let start = if filter.chain_root.is_some() { i64::MIN } else { i64::MAX };
+        let (at_open, writer, seq) = after.map_or((start, "", 0), |at| (at.at_open, at.writer.as_str(), at.seq));
         let (from, until) = (filter.from.unwrap_or(i64::MIN), filter.until.unwrap_or(i64::MAX));
         let mut reader = self.audit_reader().await?;
+        if let Some(root) = &filter.chain_root {
+            return q!(
+                reader,
+                AuditRecord,
+                TREE,
+                tenant.as_str(),
+                from,
+                until,
+                filter.principal.as_deref().map(clip),
+                filter.card.as_deref().map(clip),
+                filter.operation.as_deref().map(clip),
+                filter.outcome.as_deref().map(clip),
+                filter.correlation_id.as_deref().map(clip),
+                filter.task_id.as_deref().map(clip),
+                at_open,
+                writer,
+                seq,
+                revision::limit(limit),
+                clip(root),
+            );
+        }
         q!(
             reader,
             AuditRecord,
@@ -260,6 +286,7 @@ async fn append_postgres(connection: &mut PgConnection, batch: &[&AuditRecord]) 
         .bind(batch.iter().map(|r| r.status).collect::<Vec<_>>())
         .bind(text(&|r| &r.correlation_id))
         .bind(maybe(&|r| r.task_id.as_deref()))
+        .bind(maybe(&|r| r.chain_root.as_deref()))
         .bind(batch.iter().map(|r| r.document.as_slice()).collect::<Vec<_>>())
         .execute(connection)
         .await?;
@@ -289,6 +316,7 @@ async fn append_sqlite(connection: &mut SqliteConnection, batch: &[&AuditRecord]
                 .bind(record.status)
                 .bind(clip(&record.correlation_id))
                 .bind(record.task_id.as_deref().map(clip))
+                .bind(record.chain_root.as_deref().map(clip))
                 .bind(record.document.as_slice());
         }
         query.execute(&mut *connection).await?;
@@ -303,13 +331,14 @@ macro_rules! lite_append {
     ($places:expr) => {
         concat!(
             "INSERT INTO audit_records (writer, seq, tenant, at_open, at_close, principal, key_id, card,
-            operation, dialect, outcome, fault, status, correlation_id, task_id, document) VALUES ",
+            operation, dialect, outcome, fault, status, correlation_id, task_id, chain_root, document) VALUES ",
             $places,
             " ON CONFLICT (writer, seq) DO UPDATE SET
                 at_close = excluded.at_close, principal = excluded.principal, key_id = excluded.key_id,
                 card = excluded.card, operation = excluded.operation, dialect = excluded.dialect,
                 outcome = excluded.outcome, fault = excluded.fault, status = excluded.status,
-                correlation_id = excluded.correlation_id, task_id = excluded.task_id, document = excluded.document
+                correlation_id = excluded.correlation_id, task_id = excluded.task_id,
+                chain_root = excluded.chain_root, document = excluded.document
             WHERE audit_records.at_close IS NULL AND excluded.at_close IS NOT NULL"
         )
     };
@@ -317,7 +346,7 @@ macro_rules! lite_append {
 
 macro_rules! place {
     () => {
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     };
 }
 
@@ -341,7 +370,7 @@ statements! {
             WHERE audit_summaries.count < excluded.count";
         // A filter that is NULL holds for all. The comparison stands first, so that it gives the value its type.
         QUERY = "SELECT writer, seq, tenant, at_open, at_close, principal, key_id, card,
-            operation, dialect, outcome, fault, status, correlation_id, task_id, document
+            operation, dialect, outcome, fault, status, correlation_id, task_id, chain_root, document
             FROM audit_records
             WHERE tenant = $1 AND at_open >= $2 AND at_open < $3
                 AND (principal = $4 OR $4 IS NULL) AND (card = $5 OR $5 IS NULL)
@@ -349,6 +378,16 @@ statements! {
                 AND (correlation_id = $8 OR $8 IS NULL) AND (task_id = $9 OR $9 IS NULL)
                 AND (at_open, writer, seq) < ($10, $11, $12)
             ORDER BY at_open DESC, writer DESC, seq DESC LIMIT $13";
+        // A statement of its own, so that the index of roots is used whatever the planner knows of the filters.
+        TREE = "SELECT writer, seq, tenant, at_open, at_close, principal, key_id, card,
+            operation, dialect, outcome, fault, status, correlation_id, task_id, chain_root, document
+            FROM audit_records
+            WHERE tenant = $1 AND chain_root = $14 AND at_open >= $2 AND at_open < $3
+                AND (principal = $4 OR $4 IS NULL) AND (card = $5 OR $5 IS NULL)
+                AND (operation = $6 OR $6 IS NULL) AND (outcome = $7 OR $7 IS NULL)
+                AND (correlation_id = $8 OR $8 IS NULL) AND (task_id = $9 OR $9 IS NULL)
+                AND (at_open, writer, seq) > ($10, $11, $12)
+            ORDER BY at_open, writer, seq LIMIT $13";
         SUMS = "SELECT writer, tenant, reason, source, window_start, count FROM audit_summaries
             WHERE tenant = $1 AND window_start >= $2 AND window_start < $3
             ORDER BY window_start DESC, writer, reason, source LIMIT $4";
@@ -368,15 +407,16 @@ statements! {
     }
     postgres {
         PG_APPEND = "INSERT INTO audit_records (writer, seq, tenant, at_open, at_close, principal, key_id, card,
-            operation, dialect, outcome, fault, status, correlation_id, task_id, document)
+            operation, dialect, outcome, fault, status, correlation_id, task_id, chain_root, document)
             SELECT * FROM UNNEST($1::TEXT[], $2::BIGINT[], $3::TEXT[], $4::BIGINT[], $5::BIGINT[], $6::TEXT[],
                 $7::TEXT[], $8::TEXT[], $9::TEXT[], $10::TEXT[], $11::TEXT[],
-                $12::TEXT[], $13::BIGINT[], $14::TEXT[], $15::TEXT[], $16::BYTEA[])
+                $12::TEXT[], $13::BIGINT[], $14::TEXT[], $15::TEXT[], $16::TEXT[], $17::BYTEA[])
             ON CONFLICT (writer, seq) DO UPDATE SET
                 at_close = excluded.at_close, principal = excluded.principal, key_id = excluded.key_id,
                 card = excluded.card, operation = excluded.operation, dialect = excluded.dialect,
                 outcome = excluded.outcome, fault = excluded.fault, status = excluded.status,
-                correlation_id = excluded.correlation_id, task_id = excluded.task_id, document = excluded.document
+                correlation_id = excluded.correlation_id, task_id = excluded.task_id,
+                chain_root = excluded.chain_root, document = excluded.document
             WHERE audit_records.at_close IS NULL AND excluded.at_close IS NOT NULL";
     }
     sqlite {

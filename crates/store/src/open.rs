@@ -326,12 +326,14 @@ const POSTGRES: &[Script] = &[
     (2, "identity", include_str!("../../../migrations/postgres/0002_identity.sql")),
     (3, "permits", include_str!("../../../migrations/postgres/0003_permits.sql")),
     (4, "admins", include_str!("../../../migrations/postgres/0004_admins.sql")),
+    (6, "audit_root", include_str!("../../../migrations/postgres/0006_audit_root.sql")),
 ];
 const SQLITE: &[Script] = &[
     (1, "foundation", include_str!("../../../migrations/sqlite/0001_foundation.sql")),
     (2, "identity", include_str!("../../../migrations/sqlite/0002_identity.sql")),
     (3, "permits", include_str!("../../../migrations/sqlite/0003_permits.sql")),
     (4, "admins", include_str!("../../../migrations/sqlite/0004_admins.sql")),
+    (6, "audit_root", include_str!("../../../migrations/sqlite/0006_audit_root.sql")),
 ];
 
 statements! {

@@ -40,6 +40,8 @@ pub(super) struct AuditQuery {
     pub correlation_id: Option<String>,
     /// Which task.
     pub task_id: Option<String>,
+    /// Which tree of delegations, by the `root` of any of its records. The first call comes first then, not the newest.
+    pub root: Option<String>,
     /// At most this many (1 to 500, default 50).
     #[serde(default, deserialize_with = "limit::<_, 500>")]
     pub limit: Option<u32>,
@@ -80,6 +82,10 @@ pub(super) struct RecordView {
     pub correlation_id: String,
     /// Which task.
     pub task_id: Option<String>,
+    /// The gateway's own id of the call that its tree of delegations began with, which may be this one; asked for as `root`.
+    /// Absent in records from before it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
     /// On whose behalf, where the call came with a chain of delegations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delegation: Option<DelegationView>,
@@ -90,7 +96,7 @@ pub(super) struct RecordView {
 /// The proven chain of an exchange.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DelegationView {
-    /// The gateway's own id of the first call: `detail.opened.own_id` of its record, or `correlation_id` where it has none.
+    /// The gateway's own id of the first call.
     pub root: String,
     /// The correlation id of the call that caused this one.
     pub parent: String,
@@ -104,12 +110,12 @@ pub(super) struct DelegationView {
     pub chain: String,
 }
 
-/// A page of records, newest first.
+/// A page of records, newest first; of one tree, the first call first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Records {
-    /// Newest first.
+    /// Newest first; of one tree, the first call first.
     pub items: Vec<RecordView>,
-    /// Send it as `cursor` for older ones; absent on the last page.
+    /// Send it as `cursor` for the rest; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -173,6 +179,7 @@ pub(super) async fn query(
         outcome: query.outcome,
         correlation_id: query.correlation_id,
         task_id: query.task_id,
+        chain_root: query.root,
     };
     let mut rows = admin.store.audit_query(&tenant, &filter, after.as_ref(), limit.saturating_add(1)).await?;
     let more = rows.len() > limit as usize;
@@ -274,6 +281,7 @@ fn show(row: AuditRecord, names: &HashMap<String, String>) -> Result<RecordView,
         status: row.status,
         correlation_id: row.correlation_id,
         task_id: row.task_id,
+        root: row.chain_root,
         detail: value(&row.document)?,
     })
 }

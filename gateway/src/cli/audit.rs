@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Commands on the audit trail.
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
-    /// Search records, newest first.
+    /// Search records, newest first; with --root a tree of delegations from its first call on.
     Query(QueryArgs),
 }
 
@@ -37,6 +37,9 @@ pub(super) struct QueryArgs {
     /// Which task.
     #[arg(long)]
     task_id: Option<String>,
+    /// Which tree of delegations: the `root` of any record in it. Its first call comes first.
+    #[arg(long)]
+    root: Option<String>,
     /// Begun at or after (RFC 3339).
     #[arg(long)]
     from: Option<String>,
@@ -66,6 +69,7 @@ pub(super) async fn run(command: AuditCommand, admin: &AdminArgs) -> anyhow::Res
         ("outcome", &args.outcome),
         ("correlation_id", &args.correlation_id),
         ("task_id", &args.task_id),
+        ("root", &args.root),
         ("from", &args.from),
         ("until", &args.until),
         ("cursor", &args.cursor),
@@ -78,7 +82,7 @@ pub(super) async fn run(command: AuditCommand, admin: &AdminArgs) -> anyhow::Res
     let page = admin.connect()?.get(&format!("/audit?{}", query.finish())).await?;
     let items = page["items"].as_array().cloned().unwrap_or_default();
     if let Some(next) = page["next_cursor"].as_str() {
-        output::note(&format!("there are older records: --cursor {next}"));
+        output::note(&format!("there are more records: --cursor {next}"));
     }
     if admin.json {
         return output::json(&Value::Array(items));

@@ -249,6 +249,9 @@ async fn audit_is_searched_by_name() {
     let cursor = page.err.trim().rsplit(' ').next().unwrap();
     let rest = desk.says(&["audit", "query", "--cursor", cursor, "--json"], 0, &[]).await;
     assert_eq!(serde_json::from_str::<Value>(&rest.out).unwrap().as_array().unwrap().len(), 1, "{page:?}");
+    let root = serde_json::from_str::<Value>(&rest.out).unwrap()[0]["root"].as_str().unwrap().to_owned();
+    let tree = desk.says(&["audit", "query", "--root", &root, "--json"], 0, &[&root]).await;
+    assert_eq!(serde_json::from_str::<Value>(&tree.out).unwrap().as_array().unwrap().len(), 1, "{tree:?}");
     desk.h.finish().await;
 }
 

@@ -20,6 +20,7 @@ fn open(seq: i64) -> AuditRecord {
         status: None,
         correlation_id: format!("cor-{seq}"),
         task_id: None,
+        chain_root: Some(format!("cor-{}", seq / 3 * 3)),
         document: b"{}".to_vec(),
     }
 }
@@ -157,6 +158,53 @@ on_both! {
         assert_eq!(find(AuditFilter { task_id: text("task-3"), outcome: text("blocked"), ..any() }).await, []);
     }
 
+    async fn a_tree_comes_from_its_first_call_on(given) {
+        let store = given.store;
+        // Of two replicas whose records arrive in any order; two calls began at once.
+        let of = |writer: &str, seq: i64, at_open: i64, root: Option<&str>| AuditRecord {
+            writer: writer.to_owned(), at_open, chain_root: root.map(str::to_owned), ..closed(seq)
+        };
+        let tree = [
+            of("w2", 7, 10, Some("r")), of("w1", 1, 11, Some("r")), of("w2", 1, 11, Some("r")), of("w1", 9, 40, Some("r")),
+        ];
+        let mut rows = tree.to_vec();
+        rows.extend([of("w1", 2, 12, Some("other")), of("w1", 3, 13, None), of("w2", 3, 41, Some("R"))]);
+        rows.reverse();
+        store.append_audit(&rows).await.unwrap();
+        let acme = tenant_id("acme");
+        let root = AuditFilter { chain_root: Some("r".to_owned()), ..AuditFilter::default() };
+        assert_eq!(store.audit_query(&acme, &root, None, 9).await.as_deref(), Ok(&tree[..]));
+        let (mut seen, mut after) = (Vec::new(), None);
+        loop {
+            let page = store.audit_query(&acme, &root, after.as_ref(), 3).await.unwrap();
+            let Some(last) = page.last() else { break };
+            after = Some(AuditCursor { at_open: last.at_open, writer: last.writer.clone(), seq: last.seq });
+            seen.extend(page);
+        }
+        assert_eq!(seen, tree);
+        let narrowed = AuditFilter { from: Some(11), until: Some(40), task_id: Some("task-1".to_owned()), ..root };
+        assert_eq!(store.audit_query(&acme, &narrowed, None, 9).await.as_deref(), Ok(&tree[1..3]));
+        let none = AuditFilter { chain_root: Some(String::new()), ..AuditFilter::default() };
+        assert_eq!(store.audit_query(&acme, &none, None, 9).await, Ok(Vec::new()));
+    }
+
+    async fn an_older_database_learns_of_roots_and_keeps_its_records(given) {
+        for statement in [
+            "DROP INDEX audit_records_by_root",
+            "ALTER TABLE audit_records DROP COLUMN chain_root",
+            "DELETE FROM _sqlx_migrations WHERE version = 6",
+            "INSERT INTO audit_records (writer, seq, tenant, at_open, outcome, correlation_id, document)
+                VALUES ('w1', 9, 'acme', 1009, 'open', 'cor-9', '')",
+        ] {
+            given.execute(statement).await;
+        }
+        let store = &given.store;
+        assert_eq!(store.pending_migrations().await, Ok(vec![6]));
+        store.migrate().await.unwrap();
+        store.append_audit(&[closed(9)]).await.unwrap();
+        assert_eq!(all(store).await, [closed(9)]);
+    }
+
     async fn hostile_text_stops_no_batch_and_is_found_again(given) {
         let store = given.store;
         let long = "é".repeat(5_000);
@@ -192,7 +240,7 @@ on_both! {
             writer: "w".to_owned(), seq, tenant: "acme".to_owned(), at_open, at_close: Some(at_open + took),
             principal: Some("prn-1".to_owned()), key_id: None, card: Some("echo".to_owned()), operation: None,
             dialect: None, outcome: outcome.to_owned(), fault: None, status: None, correlation_id: format!("c{seq}"),
-            task_id: None, document: Vec::new(),
+            task_id: None, chain_root: None, document: Vec::new(),
         };
         let records = [
             record(1, 60_000_000, 3_000, "ok"), record(2, 61_000_000, 4_000, "ok"),

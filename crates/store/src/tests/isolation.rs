@@ -123,7 +123,8 @@ on_both! {
         let record = AuditRecord {
             writer: "w".to_owned(), seq: 1, tenant: "acme".to_owned(), at_open: 1, at_close: None, principal: None,
             key_id: None, card: None, operation: None, dialect: None, outcome: "open".to_owned(), fault: None,
-            status: None, correlation_id: "cor".to_owned(), task_id: None, document: Vec::new(),
+            status: None, correlation_id: "cor".to_owned(), task_id: None, chain_root: Some("cor".to_owned()),
+            document: Vec::new(),
         };
         store.append_audit(std::slice::from_ref(&record)).await.unwrap();
         let sum = crate::AuditSummary {
@@ -133,7 +134,10 @@ on_both! {
         store.append_audit_summaries(std::slice::from_ref(&sum)).await.unwrap();
         let filter = AuditFilter { correlation_id: Some("cor".to_owned()), ..AuditFilter::default() };
         for (name, found, sums) in [("acme", vec![record], vec![sum]), ("other", vec![], vec![])] {
-            assert_eq!(store.audit_query(&tenant_id(name), &filter, None, 9).await, Ok(found));
+            let tree = AuditFilter { chain_root: Some("cor".to_owned()), ..AuditFilter::default() };
+            for filter in [&filter, &tree] {
+                assert_eq!(store.audit_query(&tenant_id(name), filter, None, 9).await.as_ref(), Ok(&found));
+            }
             assert_eq!(store.audit_summaries(&tenant_id(name), 0, 9, 9).await, Ok(sums));
         }
     }

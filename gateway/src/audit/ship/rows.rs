@@ -30,8 +30,17 @@ pub(crate) fn open(writer: &str, seq: u64, opening: &Opening, json: &[u8]) -> Au
         status: None,
         correlation_id: opening.correlation_id.clone(),
         task_id: None,
+        chain_root: root(opening).map(str::to_owned),
         document: [b"{\"opened\":", json, b"}"].concat(),
     }
+}
+
+/// The call that the tree of this one began with: that of its chain, else itself, by the id that no caller chose. None where
+/// the opening was damaged.
+fn root(opening: &Opening) -> Option<&str> {
+    let chain = opening.delegation.as_ref().map(|chain| &chain.root);
+    let own = opening.own_id.as_ref().unwrap_or(&opening.correlation_id);
+    Some(chain.unwrap_or(own).as_str()).filter(|root| !root.is_empty())
 }
 
 /// A closed record, both halves in one.

@@ -4,7 +4,10 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{Desk, card_spec, problem_paths};
+use crate::delegation::given;
 use crate::harness::Db;
+use crate::rig::says;
+use sample_agents::hostile::{Behaviour, start};
 
 /// Waits until the store has `count` records, as shipping takes its time.
 async fn shipped(desk: &Desk, count: usize) -> Vec<Value> {
@@ -88,6 +91,71 @@ async fn records_are_found_on_sqlite() {
 #[tokio::test]
 async fn records_are_found_on_postgres() {
     records_are_found(Db::Postgres).await;
+}
+
+async fn a_tree_of_delegations_is_found(db: Db) {
+    let Some(desk) = Desk::open_with(db, &[]).await else { return };
+    desk.make("/tenants", "acme", &json!({})).await;
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let (ann, one) = (desk.caller("acme", "ann").await, desk.caller("acme", "one").await);
+    for card in ["a", "b", "c", "d"] {
+        let mut spec = card_spec(card, &agent.url());
+        spec["bound_principal"] = json!("one");
+        desk.make("/tenants/acme/cards", card, &spec).await;
+    }
+    let send = async |who: &Value, card: &str, headers: &[(String, String)]| {
+        let body: Value = serde_json::from_str(&says("hi")).unwrap();
+        let asking = desk.h.post(&format!("/a2a/acme/{card}/message:send"), &body).header("a2a-version", "1.0");
+        let asking = asking.key(who["key"].as_str().unwrap());
+        let asking = headers.iter().fold(asking, |asking, (name, value)| asking.header(name, value));
+        assert_eq!(asking.send().await.status, StatusCode::OK, "{card}");
+        given(&agent.requests().pop().unwrap())
+    };
+    // Two trees whose callers chose one name for their first calls, grown at once.
+    let chosen = [("x-correlation-id".to_owned(), "mine".to_owned())];
+    let first = send(&ann, "a", &chosen).await;
+    let other = send(&ann, "a", &chosen).await;
+    let second = send(&one, "b", &first).await;
+    send(&one, "b", &other).await;
+    send(&one, "c", &second).await;
+    send(&one, "d", &first).await;
+    send(&one, "d", &[]).await;
+    shipped(&desk, 7).await;
+
+    let named = desk.read("/audit?tenant=acme&correlation_id=mine").await;
+    let roots: Vec<&str> =
+        named["items"].as_array().unwrap().iter().map(|item| item["root"].as_str().unwrap()).collect();
+    assert_eq!(roots.len(), 2);
+    assert_ne!(roots[0], roots[1], "no caller chooses a root");
+    let tree = async |query: &str| {
+        let page = desk.read(&format!("/audit?tenant=acme&{query}")).await;
+        let cards = page["items"].as_array().unwrap().iter().map(|item| item["card"].as_str().unwrap().to_owned());
+        (cards.collect::<Vec<_>>(), page["next_cursor"].as_str().map(str::to_owned))
+    };
+    // Newest first: the later of the two is the other.
+    let root = roots[1];
+    assert_eq!(tree(&format!("root={root}")).await, (vec!["a".into(), "b".into(), "c".into(), "d".into()], None));
+    assert_eq!(tree(&format!("root={}", roots[0])).await, (vec!["a".into(), "b".into()], None));
+    assert_eq!(tree(&format!("root={root}&principal=ann")).await.0, ["a"]);
+    let (cards, cursor) = tree(&format!("root={root}&limit=3")).await;
+    assert_eq!(cards, ["a", "b", "c"]);
+    assert_eq!(tree(&format!("root={root}&limit=3&cursor={}", cursor.unwrap())).await, (vec!["d".into()], None));
+    assert_eq!(tree("root=mine").await, (Vec::new(), None), "only the gateway's own ids are roots");
+    let shown = desk.read(&format!("/audit?tenant=acme&root={root}")).await;
+    let items = shown["items"].as_array().unwrap();
+    assert!(items[1..].iter().all(|item| item["delegation"]["root"] == root && item["root"] == root), "{items:?}");
+    assert_eq!(items[2]["delegation"]["parent"], items[1]["correlation_id"]);
+    desk.h.finish().await;
+}
+
+#[tokio::test]
+async fn a_tree_of_delegations_is_found_by_its_root_on_sqlite() {
+    a_tree_of_delegations_is_found(Db::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_tree_of_delegations_is_found_by_its_root_on_postgres() {
+    a_tree_of_delegations_is_found(Db::Postgres).await;
 }
 
 #[tokio::test]
