@@ -31,15 +31,17 @@ def key_id(key, day):
     return f"{day}-{hmac.new(key, b'key id', hashlib.sha256).digest()[:6].hex()}"
 
 
-def sign(headers, audience, issued, tenant="acme", master=MASTER, day=None):
+def sign(headers, audience, issued, tenant="acme", master=MASTER, day=None, credentials=None):
+    """With one credential for each hop, the way the gateway signs (v2); without, the way it used to (v1)."""
     day = issued // 86_400 if day is None else day
     key = key_of(master, tenant, day)
     name = key_id(key, day)
     fields = [headers[f] if f in headers else headers["actor"] for f in FIELDS]
-    text = "\n".join(["v1", name, tenant, *fields, audience, str(issued)])
+    version, more = ("v1", []) if credentials is None else ("v2", ["+".join(credentials)])
+    text = "\n".join([version, name, tenant, *fields, audience, str(issued), *more])
     mac = hmac.new(key, text.encode(), hashlib.sha256).digest()
     proof = base64.urlsafe_b64encode(mac).rstrip(b"=").decode()
-    return {**headers, "sig": f"v1.{name}.{issued}.{audience}.{proof}"}
+    return {**headers, "sig": ".".join([version, name, str(issued), audience, *more, proof])}
 
 
 def chain(*hops, root="call-1", parent=None):
@@ -72,6 +74,9 @@ def deep(n, **kw):
 case("one hop", GOOD)
 case("two hops", sign(TWO, B, NOON), presenter=B, card="c")
 case("three hops", sign(chain((USER, "a"), (A, "b"), (B, "c")), C, NOON), presenter=C, card="d")
+case("one hop and what proved its caller", sign(ONE, A, NOON, credentials=["key-01U"]))
+case("three hops and what proved their callers, one unknown",
+     sign(chain((USER, "a"), (A, "b"), (B, "c")), C, NOON, credentials=["key-01U", "-", "iss-01B"]), presenter=C, card="d")
 case("no subject means the actor", sign({k: v for k, v in ONE.items() if k != "subject"}, A, NOON))
 case("subject taken away where it is the actor", {k: v for k, v in GOOD.items() if k != "subject"})
 case("echoed on another call of the same agent", GOOD, card="c")
@@ -104,6 +109,28 @@ case("proof that is no base64url", resig(4, PARTS[4][:-1] + "!"), "signature")
 case("proof with padding", resig(4, PARTS[4] + "="), "signature")
 case("a part too few", {**GOOD, "sig": ".".join(PARTS[:4])}, "signature")
 case("a part too many", {**GOOD, "sig": GOOD["sig"] + ".x"}, "signature")
+KNOWN = sign(TWO, B, NOON, credentials=["key-01U", "key-01A"])
+KNOWN_PARTS = KNOWN["sig"].split(".")
+
+
+def known(at, value):
+    return {**KNOWN, "sig": ".".join(KNOWN_PARTS[:at] + ([] if value is None else [value]) + KNOWN_PARTS[at + 1:])}
+
+
+for name, headers, why in [
+    ("a credential exchanged", known(4, "key-01X+key-01A"), "mac"),
+    ("credentials in another order", known(4, "key-01A+key-01U"), "mac"),
+    ("a credential left out", known(4, "key-01A"), "mac"),
+    ("credentials made unknown", known(4, "-+-"), "mac"),
+    ("credentials empty", known(4, ""), "field"),
+    ("credentials taken away, under v1", {**KNOWN, "sig": ".".join(["v1"] + KNOWN_PARTS[1:4] + KNOWN_PARTS[5:])}, "mac"),
+    ("credentials taken away", known(4, None), "signature"),
+    ("a version that nobody knows", known(0, "v3"), "signature"),
+    ("credentials under v1", known(0, "v1"), "signature"),
+    ("fewer credentials than hops", sign(TWO, B, NOON, credentials=["key-01U"]), "hops"),
+    ("more credentials than hops", sign(TWO, B, NOON, credentials=["key-01U", "key-01A", "key-01B"]), "hops"),
+]:
+    case(name, headers, why, presenter=B, card="c")
 for field in ["root", "parent", "depth", "actor", "chain", "sig"]:
     case(f"{field} missing", {k: v for k, v in GOOD.items() if k != field}, "incomplete")
     case(f"{field} empty", {**GOOD, field: ""}, "incomplete")
@@ -150,12 +177,14 @@ case("a field longer than any", {**GOOD, "root": "a" * 2049}, "incomplete")
 case("audience empty", sign(ONE, "", NOON), "field", presenter="")
 
 WRITTEN = [
-    {"tenant": "acme", "audience": A, "now": NOON, "hops": [[USER, "a", "call-1"]],
-     "headers": sign(chain((USER, "a")), A, NOON)},
-    {"tenant": "acme", "audience": C, "now": NOON, "hops": [[USER, "a", "call-1"], [A, "b", "call-2"], [B, "c", "call-3"]],
-     "headers": sign(chain((USER, "a"), (A, "b"), (B, "c")), C, NOON)},
-    {"tenant": "globex", "audience": B, "now": MIDNIGHT, "hops": [[A, "b", "7f3c"]],
-     "headers": sign(chain((A, "b"), root="7f3c", parent="7f3c"), B, MIDNIGHT, tenant="globex")},
+    {"tenant": "acme", "audience": A, "now": NOON, "hops": [[USER, "a", "call-1", "key-01U"]],
+     "headers": sign(chain((USER, "a")), A, NOON, credentials=["key-01U"])},
+    {"tenant": "acme", "audience": C, "now": NOON,
+     "hops": [[USER, "a", "call-1", "iss-01U"], [A, "b", "call-2", None], [B, "c", "call-3", "key-01B"]],
+     "headers": sign(chain((USER, "a"), (A, "b"), (B, "c")), C, NOON, credentials=["iss-01U", "-", "key-01B"])},
+    {"tenant": "globex", "audience": B, "now": MIDNIGHT, "hops": [[A, "b", "7f3c", "key-01A"]],
+     "headers": sign(chain((A, "b"), root="7f3c", parent="7f3c"), B, MIDNIGHT, tenant="globex",
+                     credentials=["key-01A"])},
 ]
 
 print(json.dumps({

@@ -36,6 +36,8 @@ const LAST_WORD: Duration = Duration::from_secs(5);
 pub enum Withdrawn {
     /// The card or its tenant.
     Card,
+    /// Something that a caller earlier in the chain rests on.
+    Chain,
     /// The credential or its principal.
     Credential,
     /// The grant.
@@ -293,6 +295,7 @@ fn refused(error: EventError) -> End {
 fn taken_away(withdrawn: Withdrawn) -> End {
     let kind = match withdrawn {
         Withdrawn::Card => FaultKind::AgentNotFound,
+        Withdrawn::Chain => FaultKind::DelegationInvalid,
         Withdrawn::Credential => FaultKind::Unauthenticated,
         Withdrawn::Grant => FaultKind::PermissionDenied,
     };

@@ -12,7 +12,7 @@ mod withdrawal;
 pub use judge::{Judgement, judge};
 
 use crate::pipeline::authenticate::{Identity, Scheme};
-use crate::pipeline::delegation::Chain;
+use crate::pipeline::delegation::{Behind, Chain};
 use crate::pipeline::route::Route;
 use crate::registry::{Card, Grant, Principal, Snapshot, TenantWorld};
 use a2a::OperationKind;
@@ -40,8 +40,8 @@ pub struct Permit {
     tenant: Arc<TenantWorld>,
     card: Arc<Card>,
     judgement: Judgement,
-    /// The proven chain that it is used under, and the principals of its hops.
-    chain: Option<(Arc<Chain>, Vec<Arc<Principal>>)>,
+    /// The proven chain that it is used under, and what its hops rest on.
+    chain: Option<(Arc<Chain>, Vec<Behind>)>,
 }
 
 /// Gives the permit for the card that `route` names.
@@ -92,6 +92,12 @@ impl Permit {
         self.identity.scheme()
     }
 
+    /// What proved the caller, by its id.
+    #[must_use]
+    pub fn credential_id(&self) -> &str {
+        self.identity.credential_id()
+    }
+
     /// The tenant, which is the principal's and the card's.
     #[must_use]
     pub fn tenant(&self) -> &Arc<TenantWorld> {
@@ -106,7 +112,7 @@ impl Permit {
 
     /// The same, used under a proven chain whose hops are `behind` it.
     #[must_use]
-    pub(in crate::pipeline) fn under(self, chain: Arc<Chain>, behind: Vec<Arc<Principal>>) -> Self {
+    pub(in crate::pipeline) fn under(self, chain: Arc<Chain>, behind: Vec<Behind>) -> Self {
         Self { chain: Some((chain, behind)), ..self }
     }
 
@@ -116,9 +122,9 @@ impl Permit {
         self.chain.as_ref().map(|(chain, _)| chain)
     }
 
-    /// The principals of the chain's hops.
+    /// What the chain's hops rest on.
     #[must_use]
-    pub fn behind(&self) -> &[Arc<Principal>] {
+    pub fn behind(&self) -> &[Behind] {
         self.chain.as_ref().map_or(&[], |(_, behind)| behind)
     }
 

@@ -1,7 +1,8 @@
 //! The end of a permit under an open stream.
 //!
-//! A key, principal, card or tenant that loses its power ends the stream at once. When a grant is withdrawn or
-//! something is denied anew, the permit is judged again by the state now in force, and lives on if it still holds.
+//! A key, principal, card or tenant that loses its power ends the stream at once. When a grant is withdrawn, something is
+//! denied anew, or a hop of the chain behind it loses something, the permit is judged again by the state now in force, and
+//! lives on if it still holds.
 
 use super::{Permit, judge, permit_of};
 use crate::clock::Clock;
@@ -31,7 +32,10 @@ impl Permit {
             let withdrawn = async {
                 loop {
                     let withdrawn = permit.first_loss(operation).await;
-                    let again = (withdrawn == Withdrawn::Grant).then(|| permit.again(operation, &registry)).flatten();
+                    let again = match withdrawn {
+                        Withdrawn::Card | Withdrawn::Credential => None,
+                        Withdrawn::Chain | Withdrawn::Grant => permit.again(operation, &registry),
+                    };
                     let Some(again) = again else { return withdrawn };
                     permit = again;
                 }
@@ -49,11 +53,11 @@ impl Permit {
         let grants = self.grants_for(Some(operation)).map(|grant| (Withdrawn::Grant, grant.cancelled.clone()));
         let standing = (Withdrawn::Grant, self.principal.standing.replaced.clone());
         let behind = self.behind().iter().flat_map(|hop| {
-            let judgement = judge(hop, &[], &self.tenant, &self.card);
+            let judgement = judge(&hop.principal, &[], &self.tenant, &self.card);
             let grants = judgement.grants_for(Some(operation)).map(|grant| grant.cancelled.clone()).collect::<Vec<_>>();
-            grants.into_iter().chain([hop.cancelled.clone(), hop.standing.replaced.clone()])
+            grants.into_iter().chain(hop.losses(&self.tenant))
         });
-        let behind = behind.map(|token| (Withdrawn::Grant, token));
+        let behind = behind.map(|token| (Withdrawn::Chain, token));
         let all = credential.chain(card).chain(grants).chain([standing]).chain(behind);
         let all: Vec<(Withdrawn, CancellationToken)> = all.collect();
         let each = all.into_iter().map(|(what, token)| {
@@ -72,8 +76,8 @@ impl Permit {
         let standing = principal.standing.replaced.is_cancelled();
         let mut permit = permit_of(principal, (&self.tenant.name, &self.card.name), &self.identity, &world).ok()?;
         if let Some(chain) = self.chain() {
-            let behind = delegation::principals(chain, &permit.tenant).ok()?;
-            if behind.iter().any(|hop| hop.standing.replaced.is_cancelled()) {
+            let behind = delegation::behind(chain, &permit.tenant).ok()?;
+            if behind.iter().any(|hop| hop.principal.standing.replaced.is_cancelled()) {
                 return None;
             }
             permit = permit.under(Arc::clone(chain), behind);

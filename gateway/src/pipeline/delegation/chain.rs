@@ -1,8 +1,9 @@
 //! One chain: the text that is signed, its proof, and what may follow from it. Pure functions.
 //!
-//! The signed text is eleven fields, one a line, none empty: `v1`, key id, tenant, root, parent, depth, actor, subject,
-//! chain, audience, seconds of issue. The audience is the principal of the agent that was called: it alone may present the
-//! chain, so that a stolen one is worth nothing.
+//! The signed text is twelve fields, one a line, none empty: `v2`, key id, tenant, root, parent, depth, actor, subject,
+//! chain, audience, seconds of issue, credentials. The audience is the principal of the agent that was called: it alone may
+//! present the chain, so that a stolen one is worth nothing. The credentials are the ids of what proved the caller of each
+//! hop, so that a chain ends with any of them. In `v1`, which still proves, there are none.
 
 use super::headers::Written;
 use super::key::{Key, Keys};
@@ -16,7 +17,13 @@ const LIFETIME: i64 = 660;
 pub(super) const LEEWAY: i64 = 60;
 /// The most hops of any chain.
 const MOST_HOPS: u32 = 8;
-const VERSION: &str = "v1";
+const VERSION: &str = "v2";
+/// Of chains that do not say what proved their callers.
+const WITHOUT_CREDENTIALS: &str = "v1";
+/// Between credentials; in none of their ids.
+const AND: &str = "+";
+/// Where a credential would stand that is not known.
+const UNKNOWN: &str = "-";
 /// What stands before a principal that called an agent.
 const ACTOR: &str = "agent:";
 
@@ -38,8 +45,8 @@ pub enum BadChain {
     /// It was issued later than now.
     #[error("it was issued in the future")]
     Future,
-    /// A principal in it is no longer there.
-    #[error("a principal in it is gone")]
+    /// A principal or a card in it is no longer there.
+    #[error("a principal or a card in it is gone")]
     Gone,
     /// Its hops contradict its other fields.
     #[error("its hops do not fit its other fields")]
@@ -53,6 +60,9 @@ pub enum BadChain {
     /// Its proof is not that of its fields.
     #[error("its proof is wrong")]
     Mac,
+    /// What proved one of its callers was revoked.
+    #[error("a credential in it was revoked")]
+    Revoked,
     /// A principal in it may not do this itself.
     #[error("a principal in it has no permit")]
     NotPermitted,
@@ -77,6 +87,7 @@ impl BadChain {
             Self::Loop => "loop",
             Self::Mac => "mac",
             Self::NotPermitted => "not_permitted",
+            Self::Revoked => "revoked",
             Self::Signature => "signature",
         }
     }
@@ -99,6 +110,8 @@ pub struct Hop {
     pub principal: String,
     /// The card's name.
     pub card: String,
+    /// What proved the principal: `key-…`, `iss-…`. None where the chain does not say.
+    pub credential: Option<String>,
 }
 
 /// The ids of a call that is forwarded.
@@ -124,6 +137,8 @@ pub struct Signed<'a> {
     pub audience: &'a str,
     /// Seconds since 1970.
     pub issued_at: &'a str,
+    /// What proved each caller; `None` in chains of `v1`.
+    pub credentials: Option<&'a str>,
 }
 
 impl Signed<'_> {
@@ -132,8 +147,21 @@ impl Signed<'_> {
     pub fn text(&self) -> Option<String> {
         let Written { root, parent, depth, actor, subject, chain, .. } = self.written;
         let subject = subject.as_ref().unwrap_or(actor);
-        let fields =
-            [VERSION, self.key, self.tenant, root, parent, depth, actor, subject, chain, self.audience, self.issued_at];
+        let version = if self.credentials.is_some() { VERSION } else { WITHOUT_CREDENTIALS };
+        let mut fields = vec![
+            version,
+            self.key,
+            self.tenant,
+            root,
+            parent,
+            depth,
+            actor,
+            subject,
+            chain,
+            self.audience,
+            self.issued_at,
+        ];
+        fields.extend(self.credentials);
         let sound = |field: &&str| !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_graphic());
         fields.iter().all(sound).then(|| fields.join("\n"))
     }
@@ -144,6 +172,7 @@ struct Sig<'a> {
     key: &'a str,
     issued_at: &'a str,
     audience: &'a str,
+    credentials: Option<&'a str>,
     mac: Vec<u8>,
 }
 
@@ -151,9 +180,14 @@ impl<'a> Sig<'a> {
     fn read(text: &'a str) -> Option<Self> {
         let mut parts = text.split('.');
         let (version, key, issued_at) = (parts.next()?, parts.next()?, parts.next()?);
-        let (audience, mac) = (parts.next()?, parts.next()?);
-        let mac = URL_SAFE_NO_PAD.decode(mac).ok()?;
-        (version == VERSION && parts.next().is_none()).then_some(Self { key, issued_at, audience, mac })
+        let audience = parts.next()?;
+        let credentials = match version {
+            VERSION => Some(parts.next()?),
+            WITHOUT_CREDENTIALS => None,
+            _ => return None,
+        };
+        let mac = URL_SAFE_NO_PAD.decode(parts.next()?).ok()?;
+        parts.next().is_none().then_some(Self { key, issued_at, audience, credentials, mac })
     }
 }
 
@@ -168,7 +202,8 @@ pub fn verify(
     now: Micros,
 ) -> Result<Chain, BadChain> {
     let sig = Sig::read(&written.sig).ok_or(BadChain::Signature)?;
-    let signed = Signed { key: sig.key, tenant, written, audience: sig.audience, issued_at: sig.issued_at };
+    let Sig { key, issued_at, audience, credentials, .. } = sig;
+    let signed = Signed { key, tenant, written, audience, issued_at, credentials };
     let text = signed.text().ok_or(BadChain::Field)?;
     let key = keys.named(sig.key, tenant, now).ok_or(BadChain::Key)?;
     if !key.proves(&text, &sig.mac) {
@@ -179,7 +214,7 @@ pub fn verify(
         return Err(BadChain::Audience);
     }
     check_time(sig.issued_at, now)?;
-    Chain::read(written)
+    Chain::read(written, sig.credentials)
 }
 
 fn check_time(issued_at: &str, now: Micros) -> Result<(), BadChain> {
@@ -193,13 +228,22 @@ fn check_time(issued_at: &str, now: Micros) -> Result<(), BadChain> {
 
 impl Chain {
     /// What proven headers say.
-    fn read(written: &Written) -> Result<Self, BadChain> {
-        let hop = |text: &str| {
-            let (principal, card) = text.split_once('>')?;
-            Some(Hop { principal: principal.to_owned(), card: card.to_owned() })
+    fn read(written: &Written, credentials: Option<&str>) -> Result<Self, BadChain> {
+        let texts: Vec<&str> = written.chain.split(',').collect();
+        let credentials = match credentials {
+            Some(text) => text.split(AND).map(|id| (id != UNKNOWN).then(|| id.to_owned())).collect(),
+            None => vec![None; texts.len()],
         };
-        let hops: Option<Vec<Hop>> = written.chain.split(',').map(hop).collect();
-        let hops = hops.filter(|hops| (1..=MOST_HOPS as usize).contains(&hops.len())).ok_or(BadChain::Hops)?;
+        let hop = |(text, credential): (&str, Option<String>)| {
+            let (principal, card) = text.split_once('>')?;
+            Some(Hop { principal: principal.to_owned(), card: card.to_owned(), credential })
+        };
+        let one_each = credentials.len() == texts.len();
+        let hops: Option<Vec<Hop>> = texts.into_iter().zip(credentials).map(hop).collect();
+        let hops = hops
+            .filter(|_| one_each)
+            .filter(|hops| (1..=MOST_HOPS as usize).contains(&hops.len()))
+            .ok_or(BadChain::Hops)?;
         let subject = written.subject.as_ref().unwrap_or(&written.actor);
         let is = |hop: Option<&Hop>, who: &str| {
             hop.is_some_and(|hop| who.strip_prefix(ACTOR) == Some(&hop.principal) && !hop.card.is_empty())
@@ -243,9 +287,13 @@ impl Chain {
             chain: self.text(),
             sig: String::new(),
         };
-        let signed = Signed { key: key.id(), tenant, written: &written, audience, issued_at: &issued_at };
+        let credentials: Vec<&str> = self.hops.iter().map(|hop| hop.credential.as_deref().unwrap_or(UNKNOWN)).collect();
+        let credentials = credentials.join(AND);
+        let (issued, known) = (issued_at.as_str(), Some(credentials.as_str()));
+        let signed =
+            Signed { key: key.id(), tenant, written: &written, audience, issued_at: issued, credentials: known };
         let mac = URL_SAFE_NO_PAD.encode(key.sign(&signed.text()?));
-        written.sig = format!("{VERSION}.{}.{issued_at}.{audience}.{mac}", key.id());
+        written.sig = format!("{VERSION}.{}.{issued_at}.{audience}.{credentials}.{mac}", key.id());
         Some(written)
     }
 

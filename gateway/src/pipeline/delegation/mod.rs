@@ -2,20 +2,23 @@
 //!
 //! *Takes* the headers that begin with `x-brutor-delegation-`, the permit and the time. *Gives* the permit with the
 //! chain it was used under, and the headers for the agent that is called. *Refuses* a chain that is incomplete (400), and
-//! one that was forged, changed, stolen, outlived, too deep, looped, or that one of its hops has no permit for (403; why,
-//! only the record says). *Never* uses a field before the whole chain is proven, and never passes a header of the
+//! one that was forged, changed, stolen, outlived, too deep, looped, that one of its hops has no permit for, or whose
+//! callers are not all what they were when they called (403; why, only the record says). *Never* uses a field before the whole chain is proven, and never passes a header of the
 //! caller's on: what an agent gets is made anew.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `headers` | the headers → what they say, unproven |
 //! | `chain` | the signed text, its proof, the rules of depth and loops, the next chain |
+//! | `behind` | what each hop still rests on: its principal, its card, what proved it |
 //! | `key` | the keys: one for each tenant and day |
 
+mod behind;
 mod chain;
 mod headers;
 mod key;
 
+pub use behind::Behind;
 pub use chain::{BadChain, Chain, Hop, Ids, Signed, verify};
 pub use headers::{Names, Presented, Written};
 pub use key::{Key, Keys};
@@ -23,7 +26,7 @@ pub use key::{Key, Keys};
 use crate::clock::{Clock, Micros};
 use crate::pipeline::authorize::{self, Permit};
 use crate::pipeline::head::Head;
-use crate::registry::{Principal, TenantWorld};
+use crate::registry::TenantWorld;
 use crate::seal::Seal;
 use a2a::OperationKind;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -70,7 +73,11 @@ impl Delegation {
     pub fn stamps(&self, permit: &Permit, head: &Head) -> Vec<(HeaderName, HeaderValue)> {
         let card = permit.card();
         let Some(audience) = &card.bound_principal else { return Vec::new() };
-        let hop = Hop { principal: permit.principal().id.clone(), card: card.name.clone() };
+        let hop = Hop {
+            principal: permit.principal().id.clone(),
+            card: card.name.clone(),
+            credential: Some(permit.credential_id().to_owned()),
+        };
         let ids = Ids { root: head.unchosen_id(), call: &head.correlation_id };
         let next = Chain::next(permit.chain().map(Arc::as_ref), hop, ids);
         let now = self.clock.now();
@@ -96,7 +103,7 @@ pub fn accept(
     };
     let tenant = Arc::clone(permit.tenant());
     let chain = verify(written, (&tenant.name, &permit.principal().id), &delegation.keys, now)?;
-    let behind = principals(&chain, &tenant)?;
+    let behind = behind(&chain, &tenant)?;
     Ok(permit.under(Arc::new(chain), behind))
 }
 
@@ -114,15 +121,14 @@ pub fn allow(permit: &Permit, operation: OperationKind) -> Result<(), Delegation
     chain.check_depth(allowed.max().unwrap_or(0))?;
     let (tenant, card) = (permit.tenant(), permit.card());
     // Groups that only a token named are not known of those who are not here.
-    let may = |hop: &Arc<Principal>| authorize::judge(hop, &[], tenant, card).allowed().contains(operation);
+    let may = |hop: &Behind| authorize::judge(&hop.principal, &[], tenant, card).allowed().contains(operation);
     if permit.behind().iter().all(may) { Ok(()) } else { Err(BadChain::NotPermitted.into()) }
 }
 
-/// The principals of the hops, as they are now.
+/// What the hops rest on, as it is now.
 ///
 /// # Errors
-/// [`BadChain::Gone`]
-pub fn principals(chain: &Chain, tenant: &TenantWorld) -> Result<Vec<Arc<Principal>>, BadChain> {
-    let now = |hop: &Hop| tenant.principals.get(&hop.principal).filter(|one| !one.cancelled.is_cancelled()).cloned();
-    chain.hops().iter().map(|hop| now(hop).ok_or(BadChain::Gone)).collect()
+/// [`BadChain::Gone`], [`BadChain::Revoked`], [`BadChain::NotPermitted`]
+pub fn behind(chain: &Chain, tenant: &TenantWorld) -> Result<Vec<Behind>, BadChain> {
+    chain.hops().iter().map(|hop| Behind::of(hop, tenant)).collect()
 }
