@@ -95,6 +95,12 @@ impl Grpc {
         self
     }
 
+    /// One more field of metadata, beside any of the same name.
+    pub(crate) fn also(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Without a field of metadata.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(known, _)| known != name);
