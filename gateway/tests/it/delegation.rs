@@ -1,6 +1,11 @@
 //! Chains of delegations, over the wire: agents that copy their headers call on through the gateway.
 
-use crate::harness::{Caller, Harness, document};
+use crate::grpc::client::Grpc;
+use crate::harness::{Caller, Db, Harness, document};
+use a2a::OperationKind;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use chancery::clock::Clock;
 use http::StatusCode;
 use sample_agents::hostile::{Behaviour, RawRequest, Script, Scripted, Spoken, start};
 use serde_json::{Value, json};
@@ -8,7 +13,7 @@ use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 use store::AuditRecord;
 
-const PREFIX: &str = "x-brutor-delegation-";
+pub(crate) const PREFIX: &str = "x-brutor-delegation-";
 const ALL: &[&str] = &["send", "stream", "get", "list", "cancel"];
 
 fn said(text: &str) -> Value {
@@ -17,7 +22,7 @@ fn said(text: &str) -> Value {
 }
 
 /// The delegation headers that an agent was given.
-fn given(request: &RawRequest) -> Vec<(String, String)> {
+pub(crate) fn given(request: &RawRequest) -> Vec<(String, String)> {
     let lower = request.header_list().into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
     lower.filter(|(name, _)| name.starts_with(PREFIX)).collect()
 }
@@ -243,6 +248,80 @@ async fn a_bad_chain_is_refused_in_the_words_of_every_caller() {
     }
     assert_eq!(agent.seen().connections, 0);
     assert_eq!(reasons(&world.h.finish().await), ["key", "key", "key"]);
+}
+
+/// T-DEL-1: metadata of gRPC carries a chain like headers do, whole or not at all, one answer or a stream.
+#[tokio::test]
+async fn a_chain_in_grpcs_metadata_is_judged_like_any_other() {
+    let clock = Clock::manual(1_800_000_000_000_000);
+    let h = Harness::start_with(Db::Sqlite, clock, &[]).await.unwrap();
+    h.tenant("acme").await;
+    let world = World { h };
+    let (user, one, mallory) = (
+        world.caller("user", &["a", "b"]).await,
+        world.caller("one", &["*"]).await,
+        world.caller("mallory", &["*"]).await,
+    );
+    let agent = start(Behaviour::Honest).await.unwrap();
+    for card in ["a", "b", "c"] {
+        world.card(card, &agent.url(), "one").await;
+    }
+    world.send(&user.key, "a", &[]).await;
+    let chain = given(&agent.requests()[0]);
+    let call = |key: &str, card: &str, kind| {
+        world.h.expect_records(1);
+        Grpc::call(world.h.public, card, kind, &said("go")["params"].to_string()).key(key)
+    };
+    let kinds = [OperationKind::SendMessage, OperationKind::SendStreamingMessage];
+    let told = async |call: Grpc| {
+        let mut open = call.open().await;
+        assert!(open.message().await.is_none());
+        let details = STANDARD_NO_PAD.decode(open.told("grpc-status-details-bin")).unwrap();
+        let details = String::from_utf8_lossy(&details).into_owned();
+        assert!(!details.contains("mac") && !details.contains("audience"), "no reason: {details}");
+        (open.told("grpc-status").to_owned(), open.told("grpc-message").to_owned(), details)
+    };
+    let with =
+        |call: Grpc, chain: &[(String, String)]| chain.iter().fold(call, |call, (name, value)| call.with(name, value));
+    let mut expected = Vec::new();
+    for kind in kinds {
+        for (key, card, altered, why) in [
+            (&mallory.key, "b", None, "audience"),
+            (&user.key, "b", None, "audience"),
+            (&one.key, "b", Some(("subject", format!("agent:{}", mallory.principal_id))), "mac"),
+            (&one.key, "b", Some(("depth", "2".to_owned())), "mac"),
+            (&one.key, "b", Some(("sig", "v2.1-x.1.x.-.AAAA".to_owned())), "key"),
+            (&one.key, "a", None, "loop"),
+            (&one.key, "c", None, "not_permitted"),
+        ] {
+            let call = with(call(key, card, kind), &chain);
+            let call = match altered {
+                Some((name, value)) => call.with(&format!("{PREFIX}{name}"), &value),
+                None => call,
+            };
+            let (status, message, details) = told(call).await;
+            assert_eq!((status.as_str(), message.as_str()), ("7", "the delegation chain is not valid"), "{why}");
+            assert!(details.contains("DELEGATION_INVALID"), "{details}");
+            expected.push(why);
+        }
+        let whole = || with(call(&one.key, "b", kind), &chain);
+        let some = ["root", "parent", "depth", "actor", "chain", "sig"]
+            .map(|name| whole().without(&format!("{PREFIX}{name}")));
+        let twice = whole().also(&format!("{PREFIX}root"), "another");
+        for call in some.into_iter().chain([twice]) {
+            assert_eq!(told(call).await.0, "3");
+            expected.push("incomplete");
+        }
+    }
+    assert_eq!(agent.requests().len(), 1, "what was refused reached nobody");
+    // As it should be, and after its time.
+    assert!(with(call(&one.key, "b", kinds[0]), &chain).send().await.is_ok());
+    let next = given(&agent.requests()[1]);
+    assert!(next.contains(&(format!("{PREFIX}depth"), "2".to_owned())), "{next:?}");
+    world.h.app.clock.advance(721_000_000);
+    assert_eq!(told(with(call(&one.key, "b", kinds[0]), &chain)).await.0, "7");
+    expected.push("expired");
+    assert_eq!(reasons(&world.h.finish().await), expected);
 }
 
 /// T-DEL-2

@@ -1,5 +1,6 @@
 //! The legacy proxy's wire, and a program that speaks nothing else.
 
+use crate::delegation::given;
 use crate::harness::{Answer, CANARY, Harness, document};
 use http::StatusCode;
 use sample_agents::hostile::{Behaviour, Reply, Scripted, start};
@@ -203,6 +204,45 @@ async fn what_a_caller_says_of_its_run_is_recorded_as_said_and_its_run_told_back
     let records = world.h.finish().await;
     let ok = records.iter().find(|record| record.outcome == "ok").unwrap();
     assert_eq!(detail(ok)["opened"]["said"], json!({"run-id": "run-7", "step-name": "plan", "turn-seq": "3"}));
+}
+
+/// T-DEL-1: a chain that does not hold is refused in the words of this wire, on either route; why, only the record says.
+#[tokio::test]
+async fn a_bad_chain_is_told_in_the_words_of_this_wire() {
+    let world = World::open().await;
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let one = world.h.caller("acme", "one", &["*"], &["send"]).await;
+    let bound = json!({"bound_principal": "one", "upstream": {"dialect": "v10_jsonrpc"}});
+    for card in ["first", "second"] {
+        world.card(card, &agent, bound.clone()).await;
+    }
+    assert_eq!(world.post(OUT, &body("acme/first", "hi")).await.status, StatusCode::OK);
+    let chain = given(&agent.requests()[0]);
+    let post = async |path: &str, key: &str, chain: &[(String, String)]| {
+        world.h.expect_records(1);
+        let asking = world.h.post(path, &body("acme/second", "hi")).key(key).header("x-tenant-id", "globex");
+        chain.iter().fold(asking, |asking, (name, value)| asking.header(name, value)).send().await
+    };
+    let mut forged = chain.clone();
+    forged.iter_mut().filter(|(name, _)| name.ends_with("-root")).for_each(|(_, value)| value.push('x'));
+    for path in [OUT, IN] {
+        for (key, chain, status, error) in [
+            (&world.key, &chain[..], 403, "delegation_invalid"),
+            (&one.key, &forged[..], 403, "delegation_invalid"),
+            (&one.key, &chain[1..], 400, "invalid_request"),
+        ] {
+            let answer = post(path, key, chain).await;
+            let told = answer.json();
+            assert_eq!((answer.status.as_u16(), told["error"].as_str()), (status, Some(error)), "{path}: {told}");
+            assert_eq!(told["correlation_id"], answer.header("x-correlation-id"));
+        }
+    }
+    assert_eq!(agent.requests().len(), 1, "what was refused reached nobody");
+    assert_eq!(post(IN, &one.key, &chain).await.status, StatusCode::OK, "the key decides the tenant");
+    let mut records = world.h.finish().await;
+    records.sort_by_key(|record| record.seq);
+    let reasons: Vec<Value> = records.iter().map(|record| detail(record)["closed"]["reason"].clone()).collect();
+    assert_eq!(reasons[1..7], ["audience", "mac", "incomplete", "audience", "mac", "incomplete"].map(Value::from));
 }
 
 /// A program of that wire, of the standard library alone, with nothing but address and key changed.

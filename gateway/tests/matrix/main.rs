@@ -7,7 +7,7 @@
 //! | `v10`, `v03`, `proto` | the objects that bindings share |
 //! | `caller`, `agent`, `world` | sockets on both sides, and the gateway between them |
 //! | `cells` | the matrix itself; `page` puts it into `docs/dialects.md` |
-//! | `refusals` | what callers are refused with; `gate` every reason to turn a caller away |
+//! | `refusals` | what callers are refused with; `gate` every reason to turn a caller away; `same` what must look missing |
 //! | `shapes`, `errors` | messages, states and errors of agents, each in every caller's words |
 //! | `losses`, `exact`, `gated` | what translation drops, what relays keep, that no event is held back |
 //! | `cases` | faults from the field in every caller's words |
@@ -39,6 +39,7 @@ mod proto;
 mod r1;
 mod r3;
 mod refusals;
+mod same;
 mod shapes;
 mod tongue;
 mod v03;
