@@ -34,5 +34,6 @@ hooks: ## a pre-commit hook that runs the formatter's check
 	printf '#!/bin/sh\nexec cargo fmt --all --check\n' > "$$(git rev-parse --git-path hooks)/pre-commit"
 	chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"
 
-long: ## by hand: kill rounds and properties at full scale; results go to docs/reliability.md
+long: ## by hand: kill rounds and properties at full scale, the gate's benches; results go to docs/reliability.md
 	SCALE=10 bash .ci/test
+	SCALE=2 bash gateway/benches/gate/run
