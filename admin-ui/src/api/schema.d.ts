@@ -1150,7 +1150,7 @@ export interface components {
             depth: number;
             /** @description The correlation id of the call that caused this one. */
             parent: string;
-            /** @description The gateway's own id of the first call: `detail.opened.own_id` of its record, or `correlation_id` where it has none. */
+            /** @description The gateway's own id of the first call. */
             root: string;
             /** @description Whom it is all for, by name; by id if it was removed. */
             subject: string;
@@ -1867,6 +1867,11 @@ export interface components {
             /** @description Who called, by id. */
             principal_id?: string | null;
             /**
+             * @description The gateway's own id of the call that its tree of delegations began with, which may be this one; asked for as `root`.
+             *     Absent in records from before it was kept.
+             */
+            root?: string | null;
+            /**
              * Format: int64
              * @description The HTTP status answered.
              */
@@ -1876,11 +1881,11 @@ export interface components {
             /** @description Whose exchange. */
             tenant: string;
         };
-        /** @description A page of records, newest first. */
+        /** @description A page of records, newest first; of one tree, the first call first. */
         Records: {
-            /** @description Newest first. */
+            /** @description Newest first; of one tree, the first call first. */
             items: components["schemas"]["RecordView"][];
-            /** @description Send it as `cursor` for older ones; absent on the last page. */
+            /** @description Send it as `cursor` for the rest; absent on the last page. */
             next_cursor?: string | null;
         };
         /** @description A resource as the API shows it. */
@@ -2681,6 +2686,8 @@ export interface operations {
                 correlation_id?: string | null;
                 /** @description Which task. */
                 task_id?: string | null;
+                /** @description Which tree of delegations, by the `root` of any of its records. The first call comes first then, not the newest. */
+                root?: string | null;
                 /** @description At most this many (1 to 500, default 50). */
                 limit?: number | null;
                 /** @description From the page before. */
