@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import axe from 'axe-core'
+import { ACCESS_NARROW, ACCESS_VIEWS, accessHostile, accessStates, accessSteps } from './access.mjs'
 
 const { CHROMIUM, WORK, CHANCERY, AGENTS, IMAGES_DIR } = process.env
 const env = Object.fromEntries(readFileSync(`${WORK}/data/demo.env`, 'utf8').trim().split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
@@ -287,6 +288,9 @@ await step('edit, compare, restore', async () => {
   check(body.spec.version === 3 && body.spec.visibility !== 'tenant', `restored: ${JSON.stringify(body.spec.visibility)}`)
 })
 
+const kit = { step, check, axeClean, open, api, call, page, watch, context, ADMIN, AGENTS }
+await accessSteps(kit)
+
 await step('hostile texts are texts', async () => {
   const put = async (method, path, body) => {
     const answer = await api(method, path, body)
@@ -325,9 +329,9 @@ await step('hostile texts are texts', async () => {
   }
   for (const [index, payload] of payloads.entries()) if (index % 10 === 0) await put('POST', '/tokens', { name: payload.slice(0, 90), roles: [{ role: 'auditor', tenant: 'hostile' }] })
   await put('POST', '/admins', { name: 'mallory', password: PASSWORD, spec: { display_name: at(0), roles: [{ role: 'auditor', tenant: 'hostile' }] } })
-  const views = ['/tenants', '/admins', '/admins?tab=tokens', '/t/hostile/mission', '/t/hostile/agents', ...seen, '/t/hostile/agents/card-0?tab=source', '/t/hostile/agents/card-0?tab=revisions', '/t/hostile/principals', '/t/hostile/principals/caller', '/t/hostile/policies', '/t/hostile/policies/rules', '/t/hostile/audit', `/t/hostile/audit?principal=${encodeURIComponent('<img src=x onerror=alert(1)>')}`]
+  const views = ['/tenants', '/admins', '/admins?tab=tokens', '/t/hostile/mission', '/t/hostile/agents', ...seen, '/t/hostile/agents/card-0?tab=source', '/t/hostile/agents/card-0?tab=revisions', '/t/hostile/principals', '/t/hostile/principals/caller', '/t/hostile/policies', '/t/hostile/policies/rules', '/t/hostile/audit', `/t/hostile/audit?principal=${encodeURIComponent('<img src=x onerror=alert(1)>')}`, ...(await accessHostile(put, payloads))]
   for (const view of views) {
-    watch.quiet = !view.includes('principal=')
+    watch.quiet = !view.includes('principal=<') && !view.includes('principal=%3C')
     await page.goto(ADMIN + view)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await settled(page)
@@ -350,6 +354,7 @@ const VIEWS = [
   ['policies', '/t/lab/policies', false], ['policy', '/t/lab/policies/code-names', true], ['policy-revisions', '/t/lab/policies/code-names?tab=revisions', false], ['signing-keys', '/t/default/signing-keys', false],
   ['audit', '/t/default/audit', false], ['settings', '/settings', false], ['tenants', '/tenants', false], ['admins', '/admins', false], ['tokens', '/admins?tab=tokens', false],
   ['empty-agents', '/t/partner/agents', false], ['empty-policies', '/t/partner/policies', false], ['empty-audit', '/t/partner/audit', false],
+  ...ACCESS_VIEWS,
 ]
 
 /** Something to look at: three callers, four agents, a stop and a failure. */
@@ -395,7 +400,7 @@ for (const theme of ['light', 'dark']) {
 
 await step('a telephone shows it too', async () => {
   const phone = await open({ viewport: { width: 390, height: 780 }, storageState: await context.storageState() })
-  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies/code-names', '/settings']) {
+  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies/code-names', '/settings', ...ACCESS_NARROW]) {
     await phone.page.goto(ADMIN + path)
     await phone.page.getByRole('heading', { level: 1 }).waitFor()
     await settled(phone.page)
@@ -425,6 +430,8 @@ await step('views say what is wrong and what to do', async () => {
   await broken.page.getByText('can’t be reached').first().waitFor()
   await broken.context.close()
 })
+
+await accessStates(kit)
 
 await step('five hundred agents, and an agent that is down', async () => {
   const many = await open({ storageState: await context.storageState() })

@@ -2,7 +2,7 @@
 
 import { Button, Group, NumberInput, Select, SimpleGrid, Stack, TagsInput, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState, type FormEvent, type ReactNode } from 'react'
+import { useEffect, useState, type FormEvent, type ReactNode } from 'react'
 import { api, ok, Problem } from '../api/client'
 import { queries, touched } from '../api/queries'
 import { writable, type Card, type CardSpec } from '../api/shapes'
@@ -21,16 +21,25 @@ export function CardSettings({ card }: { card: Card }): ReactNode {
   const tell = useTell()
   const policies = useQuery(queries.policies(tenant))
   const principals = useQuery(queries.principals(tenant))
+  const [base, setBase] = useState(card)
   const [spec, setSpec] = useState<CardSpec>(card.spec)
   const [error, setError] = useState<unknown>()
   const [busy, setBusy] = useState(false)
+  // What others change meanwhile is taken over while nothing is edited here; else it is told when this is saved. The
+  // credential and the state have ways of their own to change, and are none of this form's.
+  const isPristine = essence(spec) === essence(base.spec)
+  useEffect(() => {
+    if (card.revision === base.revision) return
+    if (isPristine || essence(card.spec) === essence(base.spec)) setBase(card)
+    if (isPristine) setSpec(card.spec)
+  }, [card, base, isPristine])
   const problem = error instanceof Problem ? error : undefined
   const limits = (spec['limits'] ?? {}) as Record<string, unknown>
   const set = (path: readonly string[], value: unknown) => setSpec((now) => changed(now, path, value))
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
-    const wanted = writable(spec)
+    const wanted: CardSpec = { ...writable(spec), ...(card.spec.state ? { state: card.spec.state } : {}) }
     // The document stays, digit by digit; so does the credential.
     delete wanted.card
     if (wanted.upstream) {
@@ -38,8 +47,9 @@ export function CardSettings({ card }: { card: Card }): ReactNode {
       delete wanted.upstream.credential
     }
     try {
-      await ok(api.PUT('/api/v1/tenants/{tenant}/cards/{name}', { params: { path: { tenant, name }, header: { 'If-Match': card.revision } }, body: { spec: wanted } as never }))
+      await ok(api.PUT('/api/v1/tenants/{tenant}/cards/{name}', { params: { path: { tenant, name }, header: { 'If-Match': base.revision } }, body: { spec: wanted } as never }))
       setError(undefined)
+      setBase({ ...base, spec })
       await touched(client, 'cards', 'limits')
       tell(s.savedRevision)
     } catch (refused) {
@@ -53,7 +63,7 @@ export function CardSettings({ card }: { card: Card }): ReactNode {
     return (
       <Select
         key={one.path.join('.')} label={s.cardSettings[one.label]} description={s.cardSettingHints[one.label]} allowDeselect={false} error={problem?.of(one.path.join('.'))}
-        data={[{ value: '', label: s.usually(one.usual ?? one.values[0] ?? '') }, ...one.values.map((word) => ({ value: word, label: word }))]} value={value === undefined || value === null ? '' : String(value)}
+        data={[{ value: '', label: s.usually(one.usual ?? one.values[0] ?? '') }, ...one.values.map((word) => ({ value: word, label: one.isBoolean ? (word === 'true' ? s.yes : s.no) : word }))]} value={value === undefined || value === null ? '' : String(value)}
         onChange={(word) => set(one.path, one.isBoolean && word ? word === 'true' : word || undefined)}
       />
     )
@@ -93,11 +103,16 @@ export function CardSettings({ card }: { card: Card }): ReactNode {
             </Stack>
           </Panel>
           <Wrong error={error} />
-          <Group><Button type="submit" loading={busy}>{s.saveRevision}</Button></Group>
+          <Group><Button type="submit" loading={busy} disabled={isPristine}>{s.saveRevision}</Button></Group>
         </Stack>
       </form>
     </Stack>
   )
+}
+
+/** What of a spec this form is about. */
+function essence(spec: CardSpec): string {
+  return JSON.stringify({ ...spec, card: 0, state: 0, version: 0, trust_tier: 0, upstream: { ...spec.upstream, credential: 0 } })
 }
 
 function names(all: { name: string }[] | undefined, chosen: string | undefined): { value: string; label: string }[] {

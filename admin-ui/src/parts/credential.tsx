@@ -26,7 +26,7 @@ export function CredentialFields({ credential, set, kinds = CREDENTIAL_KINDS }: 
         data={kinds.map((value) => ({ value, label: s.credentialKinds[value] }))} onChange={(value) => set({ type: (value ?? 'none') as CredentialKind, fields: {} })}
       />
       {credential.type !== 'none' && <Text size="sm" c="dimmed">{s.credentialTexts[credential.type]}</Text>}
-      {credential.type === 'forward' && <Alert color="orange" variant="light" title={s.forwardTitle}><Text size="sm">{s.forwardWarning}</Text></Alert>}
+      {credential.type === 'forward' && <Alert color="orange" variant="light" title={<span style={{ color: 'var(--warn)' }}>{s.forwardTitle}</span>}><Text size="sm">{s.forwardWarning}</Text></Alert>}
       {CREDENTIAL_FIELDS[credential.type].map(({ name, secret, optional }) => {
         const shared = {
           label: s.credentialFields[name], autoComplete: 'off', withAsterisk: false, required: !optional, value: credential.fields[name] ?? '',

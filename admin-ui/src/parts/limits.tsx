@@ -23,7 +23,7 @@ export function LimitFields({ limits, set, problem }: { limits: CallLimits; set:
 
 /** Limits in one line. */
 export function limitWords(limits: Record<string, unknown> | undefined): string {
-  return LIMITS.flatMap((name) => (typeof limits?.[name] === 'number' ? [`${s.limitShort[name]} ${Number(limits[name]).toLocaleString('en-GB')}`] : [])).join(', ')
+  return LIMITS.flatMap((name) => (typeof limits?.[name] === 'number' ? [`${s.limitWords[name]} ${Number(limits[name]).toLocaleString('en-GB')}`] : [])).join(', ')
 }
 
 /** One limit and what is used of it. The numbers carry the meaning, the bar only helps. */
@@ -35,7 +35,7 @@ export function Meter({ quota }: { quota: Quota }): ReactNode {
         <span>{s.limitShort[quota.name]}</span>
         <span className="num">{s.usedOf(quota.used, quota.most)}{quota.share >= 1 && <strong> · {s.limitFull}</strong>}</span>
       </Group>
-      <div className="bar-track" aria-hidden="true"><div className={`bar ${tone}`} style={{ width: `${quota.share * 100}%` }} /></div>
+      <div className="bar-track" aria-hidden="true">{quota.used > 0 && <div className={`bar ${tone}`} style={{ width: `${quota.share * 100}%` }} />}</div>
     </div>
   )
 }

@@ -21,7 +21,7 @@ export const CHOICES: readonly Choice[] = [
   { path: ['upstream', 'path_body'], label: 'path_body', values: ['envelope', 'bare'] },
   { path: ['upstream', 'r3_bytes'], label: 'r3_bytes', values: ['auto', 'single', 'double'] },
   { path: ['upstream', 'r3_objects'], label: 'r3_objects', values: ['proto', 'schema'] },
-  { path: ['upstream', 'stamp_headers'], label: 'stamp_headers', values: ['true', 'false'], isBoolean: true },
+  { path: ['upstream', 'stamp_headers'], label: 'stamp_headers', usual: 'yes', values: ['true', 'false'], isBoolean: true },
 ]
 
 /** Sizes and times of a card that differ from the node's. */

@@ -50,7 +50,7 @@ export function Agent(): ReactNode {
             <Tabs.List mb={16}>{TABS.map(([id, label]) => <Tabs.Tab key={id} value={id}>{label}</Tabs.Tab>)}</Tabs.List>
             <Tabs.Panel value="overview"><Overview card={card.data} /></Tabs.Panel>
             <Tabs.Panel value="revisions"><Revisions card={card.data} /></Tabs.Panel>
-            <Tabs.Panel value="settings"><Settings key={card.data.revision} card={card.data} /></Tabs.Panel>
+            <Tabs.Panel value="settings"><Settings card={card.data} /></Tabs.Panel>
             <Tabs.Panel value="source"><Source card={card.data} /></Tabs.Panel>
             <Tabs.Panel value="try"><Panel title={s.tryIt}><Stack gap={12} maw={760}><Text size="sm" c="dimmed">{s.testLead}</Text><Trial tenant={tenant} name={name} /></Stack></Panel></Tabs.Panel>
             <Tabs.Panel value="use"><Panel title={s.useIt}><UseIt tenant={tenant} name={name} /></Panel></Tabs.Panel>

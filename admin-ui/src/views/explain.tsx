@@ -150,7 +150,7 @@ function Missing({ tenant, asked, answer }: { tenant: string; asked: Question; a
 
 function LeftOut({ answer }: { answer: Answer }): ReactNode {
   if ((answer.left_out ?? []).length === 0) return null
-  return <Alert color="orange" variant="light" title={s.leftOut}><Text size="sm"><Said>{(answer.left_out ?? []).join(', ')}</Said></Text><Anchor component={Link} to={'/settings' as string} size="sm">{s.closedRows}</Anchor></Alert>
+  return <Alert color="orange" variant="light" title={<span style={{ color: 'var(--warn)' }}>{s.leftOut}</span>}><Text size="sm"><Said>{(answer.left_out ?? []).join(', ')}</Said></Text><Anchor component={Link} to={'/settings' as string} size="sm">{s.closedRows}</Anchor></Alert>
 }
 
 function Verdict({ answer }: { answer: Answer }): ReactNode {

@@ -140,7 +140,7 @@ function AddressStep({ tenant, address, setAddress, next }: {
               />
             </Stack>
           </Collapse>
-          {denied && <Alert color="orange" variant="light" role="alert" title={s.egressDenied}><Text size="sm"><Said>{problem.of('url')}</Said></Text></Alert>}
+          {denied && <Alert color="orange" variant="light" role="alert" title={<span style={{ color: 'var(--warn)' }}>{s.egressDenied}</span>}><Text size="sm"><Said>{problem.of('url')}</Said></Text></Alert>}
           {problem && !denied && !problem.of('url') && <Wrong error={problem} />}
           {error !== undefined && !problem && <Wrong error={error} />}
           <Group><Button type="submit" loading={busy}>{s.look}</Button></Group>
@@ -333,7 +333,7 @@ function PublishStep({ tenant, name, apiKey, again }: { tenant: string; name: st
           <Stack gap={12}>
             <Text size="sm" c="dimmed">{s.publishLead}</Text>
             {flagged ? (
-              <Alert color="orange" variant="light" title={s.flagged}>
+              <Alert color="orange" variant="light" title={<span style={{ color: 'var(--warn)' }}>{s.flagged}</span>}>
                 <Text size="sm" mb={8}>{s.flaggedText}</Text>
                 {flagged.fields.map((field, at) => <Text key={at} size="sm"><Said>{flagWords(field)}</Said></Text>)}
                 <Checkbox mt={10} label={s.publishReviewed} checked={read} onChange={(event) => setRead(event.currentTarget.checked)} />

@@ -1,6 +1,6 @@
 // Keys that sign the tenant's cards: next → active → retiring → gone.
 
-import { Button, Group, Text } from '@mantine/core'
+import { Button, Group, Menu, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
@@ -31,9 +31,9 @@ export function SigningKeys(): ReactNode {
   const mayWrite = useMay(tenant, 'administer')
   const [moving, setMoving] = useState<SigningKey>()
   const step = moving ? NEXT[moving.state] : undefined
-  const make = async () => {
+  const make = async (purpose: 'card' | 'token') => {
     try {
-      await ok(api.POST('/api/v1/tenants/{tenant}/signing-keys', { params: { path: { tenant } }, body: { state: 'next' } as never }))
+      await ok(api.POST('/api/v1/tenants/{tenant}/signing-keys', { params: { path: { tenant } }, body: { state: 'next', purpose } as never }))
       tell(s.keyMade)
     } catch (error) {
       tell(error instanceof Problem ? error.message : s.pageFailed, { bad: true })
@@ -42,17 +42,22 @@ export function SigningKeys(): ReactNode {
   }
   const jwks = `${base}/.well-known/a2a-jwks/${tenant}`
   return (
-    <Page title={s.navKeys} lead={s.signingLead} actions={mayWrite && <Button onClick={() => void make()}>{s.newSigningKey}</Button>}>
+    <Page title={s.navKeys} lead={s.signingLead} actions={mayWrite && (
+        <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
+          <Menu.Target><Button>{s.newSigningKey}</Button></Menu.Target>
+          <Menu.Dropdown><Menu.Item onClick={() => void make('card')}>{s.signsCards}</Menu.Item><Menu.Item onClick={() => void make('token')}>{s.signsTokens}</Menu.Item></Menu.Dropdown>
+        </Menu>
+      )}>
       <Wrong error={keys.error} retry={() => void keys.refetch()} />
       <Panel flush>
         {keys.isPending ? <Waiting rows={3} /> : (keys.data ?? []).length === 0 ? <Empty title={s.noSigningKeys}>{s.noSigningKeysText}</Empty> : (
           <div className="scroll-x" tabIndex={0} role="region" aria-label={s.navKeys}>
             <table className="grid">
-              <thead><tr><th scope="col">{s.keyId}</th><th scope="col">{s.state}</th><th scope="col">{s.made}</th><th scope="col">{s.activated}</th><th scope="col">{s.retired}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
+              <thead><tr><th scope="col">{s.keyId}</th><th scope="col">{s.signs}</th><th scope="col">{s.state}</th><th scope="col">{s.made}</th><th scope="col">{s.activated}</th><th scope="col">{s.retired}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
               <tbody>
                 {(keys.data ?? []).map((key) => (
                   <tr key={key.id}>
-                    <td className="mono">{key.kid}</td><td><State of={key.state} /></td><td><When at={key.created_at} /></td><td><When at={key.activated_at} /></td><td><When at={key.retired_at} /></td>
+                    <td className="mono">{key.kid}</td><td>{key.purpose === 'token' ? s.signsTokens : key.purpose === 'card' ? s.signsCards : key.purpose}</td><td><State of={key.state} /></td><td><When at={key.created_at} /></td><td><When at={key.activated_at} /></td><td><When at={key.retired_at} /></td>
                     <td style={{ textAlign: 'right' }}>{mayWrite && NEXT[key.state] && <Button size="compact-xs" variant="default" onClick={() => setMoving(key)}>{NEXT[key.state]!.label}</Button>}</td>
                   </tr>
                 ))}

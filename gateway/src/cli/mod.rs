@@ -16,11 +16,13 @@ mod demo;
 mod document;
 mod guard;
 mod health;
+mod issuer;
 mod key;
 mod migrate;
 mod output;
 mod resource;
 mod serve;
+mod signing_key;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -89,7 +91,7 @@ enum Command {
     Guard(guard::GuardCommand),
     /// Say who else vouches for a tenant's principals (OpenID Connect).
     #[command(subcommand)]
-    Issuer(ResourceCommand),
+    Issuer(issuer::IssuerCommand),
     /// Make, list, rotate and revoke API keys.
     #[command(subcommand)]
     Key(key::KeyCommand),
@@ -101,6 +103,9 @@ enum Command {
     /// Manage who calls.
     #[command(subcommand)]
     Principal(ResourceCommand),
+    /// Make keys that sign cards and tokens, and move them through their life.
+    #[command(subcommand)]
+    SigningKey(signing_key::SigningKeyCommand),
     /// Manage tenants.
     #[command(subcommand)]
     Tenant(ResourceCommand),
@@ -178,13 +183,14 @@ impl Cli {
             Command::Grant(command) => resource(Kind::Grant, command, admin),
             Command::Guard(command) => block_on(guard::run(command, admin)),
             Command::Health(command) => command.run(&common),
-            Command::Issuer(command) => resource(Kind::Issuer, command, admin),
+            Command::Issuer(command) => block_on(async { Ok(issuer::run(command, admin).await?) }),
             Command::Key(command) => block_on(async { Ok(key::run(command, admin).await?) }),
             Command::Migrate(command) => command.run(&common),
             Command::Openapi => say(&(crate::admin::openapi().to_pretty_json().map_err(anyhow::Error::from)? + "\n")),
             Command::Policy(command) => resource(Kind::Policy, command, admin),
             Command::Principal(command) => resource(Kind::Principal, command, admin),
             Command::Serve(command) => command.run(&common),
+            Command::SigningKey(command) => block_on(async { Ok(signing_key::run(command, admin).await?) }),
             Command::Tenant(command) => resource(Kind::Tenant, command, admin),
         }
     }

@@ -78,12 +78,47 @@ async fn wrong_usage_is_2_and_failure_is_1() {
 
 #[tokio::test]
 async fn help_of_every_command_fits_a_screen() {
-    for command in ["tenant", "card", "principal", "grant", "policy", "key", "audit", "apply", "call", "health", "demo"]
-    {
+    for command in [
+        "tenant",
+        "card",
+        "principal",
+        "grant",
+        "policy",
+        "key",
+        "audit",
+        "apply",
+        "call",
+        "health",
+        "demo",
+        "issuer",
+        "signing-key",
+    ] {
         let ran = run_with(&[], &[command, "--help"]).await;
         assert_eq!(ran.code, 0);
         assert!(ran.out.lines().count() <= 50, "{command}: {} lines", ran.out.lines().count());
     }
+}
+
+#[tokio::test]
+async fn signing_keys_and_issuers_are_looked_after_from_a_shell() {
+    let desk = Desk::acme().await;
+    let id_of = |ran: &Ran| ran.out.split(' ').next().unwrap_or_default().trim().to_owned();
+    let next = id_of(&desk.says(&["signing-key", "create"], 0, &["is next (card, "]).await);
+    let token = id_of(&desk.says(&["signing-key", "create", "--purpose", "token"], 0, &["is next (token, "]).await);
+    desk.says(&["signing-key", "list"], 0, &["SIGNS", &next, &token]).await;
+    desk.says(&["signing-key", "retire", &next], 1, &["not from next to retiring"]).await;
+    desk.says(&["signing-key", "activate", &next], 0, &["is active (card, "]).await;
+    desk.says(&["signing-key", "retire", &next], 0, &["is retiring"]).await;
+    desk.says(&["signing-key", "erase", &next], 0, &["is gone"]).await;
+    desk.says(&["signing-key", "erase", "sig-ghost"], 1, &["this key does not exist"]).await;
+
+    desk.says(&["principal", "create", "staff"], 0, &["made principal staff"]).await;
+    let subjects = "principals={\"CN=bot,O=Acme\":\"staff\"}";
+    let spec = ["--set", "kind=certificate", "--set", subjects];
+    desk.says(&[&["issuer", "create", "certs"], &spec[..]].concat(), 0, &["made issuer certs"]).await;
+    desk.says(&["issuer", "keys", "certs"], 0, &["not fetched yet"]).await;
+    desk.says(&["issuer", "keys", "ghost"], 1, &["this issuer does not exist"]).await;
+    desk.h.finish().await;
 }
 
 #[tokio::test]
