@@ -2,7 +2,7 @@
 
 use crate::wire::read;
 use a2a::OperationKind;
-use json::Json;
+use json::{Json, Object};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 pub(crate) fn id() -> impl Strategy<Value = Json> {

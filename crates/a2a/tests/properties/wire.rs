@@ -1,7 +1,7 @@
 //! Over a dialect: what the one side writes, and what the other makes of it.
 
 use a2a::{
-    Answer, Call, Dialect, Envelope, Event, OperationKind, Target, Version, Voice,
+    Answer, Call, Dialect, Envelope, Event, OperationKind, Target, Voice,
     dialect::{
         AgentAddress, Colon, Minted, Outgoing, PathBody, R3Bytes, R3Objects, Received, RequestFacts, SubscribeVerb,
         VersionMode, decode_answer, decode_event, encode_call, target,
