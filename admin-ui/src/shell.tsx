@@ -181,7 +181,7 @@ function AccountMenu(): ReactNode {
         <Menu.Target><Button variant="default" size="xs" aria-label={`${s.account}: ${me?.name ?? ''}`}>{me?.name}</Button></Menu.Target>
         <Menu.Dropdown>
           <Menu.Label>{(me?.roles ?? []).map((one) => `${one.role.replace('_', ' ')} · ${one.tenant}`).join(', ')}</Menu.Label>
-          <Menu.Item onClick={open}>{s.changePassword}</Menu.Item>
+          {me?.source !== 'sso' && <Menu.Item onClick={open}>{s.changePassword}</Menu.Item>}
           <Menu.Item onClick={() => void signOut()}>{s.signOut}</Menu.Item>
         </Menu.Dropdown>
       </Menu>

@@ -27,6 +27,18 @@ export const s = {
 
   // Sign-in
   signIn: 'Sign in', signInLead: 'Chancery admin', name: 'Name', password: 'Password', currentPassword: 'Current password', newPassword: 'New password',
+  ssoWith: 'Sign in with', ssoOr: 'or with a password', ssoOnly: 'People sign in at your organisation’s provider.',
+  ssoStops: {
+    account: 'The provider gave no name that can be an account’s here, or an e-mail address that it has not verified. Ask your administrator.',
+    away: 'The provider does not answer. Try again, or sign in with a password if you have one here.',
+    denied: 'The sign-in was cancelled at the provider.',
+    disabled: 'Your account here is disabled. Ask an administrator.',
+    expired: 'That sign-in took too long, was finished before, or was begun in another browser. Begin again.',
+    name_taken: 'Another account here has your name. It is not taken over; ask an administrator to remove it.',
+    no_role: 'You are known, but none of your groups has a role here. Ask your administrator.',
+    not_allowed: 'Your domain or your groups may not come in here. Ask your administrator.',
+    unproven: 'The provider’s answer could not be accepted. The gateway’s log says why.',
+  } as Record<string, string>,
   setupTitle: 'Make the first account', setupLead: 'This account is a platform administrator: it makes tenants and other accounts.',
   setupLink: 'Set-up link', setupNoLink: 'Open the link that the gateway printed when it started. It looks like this page’s address with a long word after #.',
   setupDone: 'The first account was made already.', setupNeeded: 'This gateway has no accounts yet. Open the one-time link that it printed when it started.',
@@ -162,7 +174,7 @@ export const s = {
   checkRegistry: 'Configuration loaded', checkAudit: 'Records can be written', checkRunning: 'Running', relaxed: 'Relaxed options', relaxedNone: 'No option trades safety away.', relaxedText: 'These options trade safety for something else:', closedRows: 'Closed resources', closedNone: 'None.', closedText: 'These are closed because their rows are wrong. Mend and save them, or remove them.',
   keyboard: 'Keyboard', shortcuts: [['Ctrl K or /', 'Search'], ['g m', 'Mission Control'], ['g a', 'Agents'], ['g p', 'Principals'], ['g o', 'Groups'], ['g r', 'Grants'], ['g e', 'Who may do what'], ['g l', 'Limits'], ['g i', 'Issuers'], ['g g', 'Policies'], ['g k', 'Signing keys'], ['g u', 'Audit'], ['g s', 'Settings'], ['Space', 'Pause or resume the live feed']],
   tenantsLead: 'Each tenant keeps its agents, principals, keys and policies apart from all others.', newTenant: 'New tenant', displayName: 'Name for people', suspendTenant: 'Suspend', resumeTenant: 'Resume', suspendText: 'Everything of this tenant looks missing to callers from now on, and its open streams end. Nothing is deleted.',
-  adminsLead: 'Who administers. Nobody can give a role that it does not have.', accounts: 'Accounts', tokens: 'Tokens', newAccount: 'New account', lastSignIn: 'Last sign-in', removeAccount: 'It is signed out everywhere and can’t sign in again.', accountNameRule: 'What is typed in to sign in: a-z, 0-9 and . - _ @ +', passwordKept: 'Leave empty to keep it. A new one ends all sessions.',
+  adminsLead: 'Who administers. Nobody can give a role that it does not have.', accounts: 'Accounts', tokens: 'Tokens', newAccount: 'New account', lastSignIn: 'Last sign-in', removeAccount: 'It is signed out everywhere and its tokens are revoked. With a password it can’t sign in again; by single sign-on it could, so disable such an account instead.', accountNameRule: 'What is typed in to sign in: a-z, 0-9 and . - _ @ +', passwordKept: 'Leave empty to keep it. A new one ends all sessions and revokes all tokens of the account.', signsInWith: 'Signs in with', sourceSso: 'Single sign-on', sourcePassword: 'Password', rolesBySso: 'The provider gives the roles, at each sign-in.', subjectAt: 'at',
   role: 'Role', everyTenant: 'every tenant', addRole: 'Add a role', rolePlatform: 'Platform admin', roleTenant: 'Tenant admin', roleOperator: 'Operator', roleAuditor: 'Auditor', stateHint: 'Disabled accounts are signed out at once.', stateActive: 'May sign in', stateDisabled: 'Disabled',
   newToken: 'New token', noTokens: 'No tokens', noTokensText: 'A token lets a program use the admin API with roles of its own, and can be revoked alone.', revokeToken: 'Revoke this token?', revokeTokenText: 'Programs that use it are refused from now on. This can’t be undone.', tokenOnce: 'The token, shown this once', tokenFor: 'What it is for',
 }

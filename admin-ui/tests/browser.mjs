@@ -7,7 +7,7 @@ import { chromium } from 'playwright-core'
 import axe from 'axe-core'
 import { ACCESS_NARROW, ACCESS_VIEWS, accessHostile, accessStates, accessSteps } from './access.mjs'
 
-const { CHROMIUM, WORK, CHANCERY, AGENTS, IMAGES_DIR } = process.env
+const { CHROMIUM, WORK, CHANCERY, AGENTS, PROVIDER, IMAGES_DIR } = process.env
 const env = Object.fromEntries(readFileSync(`${WORK}/data/demo.env`, 'utf8').trim().split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
 const [ADMIN, GATEWAY] = [env.ADMIN_URL, env.GATEWAY_URL]
 const setupLink = /http:\/\/\S+\/setup#\S+/.exec(readFileSync(`${WORK}/out.log`, 'utf8'))?.[0]
@@ -47,6 +47,7 @@ async function open(options = {}) {
   page.on('console', (message) => { if (message.type() === 'error' && watch.quiet) problems.push(`${current}: console: ${message.text()}`) })
   page.on('request', (request) => {
     const url = request.url()
+    if (url.startsWith(`${PROVIDER}/authorize?`) && request.isNavigationRequest()) return
     if (!url.startsWith(`${ADMIN}/`) && !url.startsWith('data:') && !url.startsWith('blob:')) problems.push(`${current}: a request to ${url}`)
   })
   page.setDefaultTimeout(Number(process.env.PATIENCE ?? 20_000))
@@ -111,6 +112,27 @@ await step('sign out and in again', async () => {
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Mission Control' }).waitFor()
+})
+
+await step('sign in at the provider, and be refused there', async () => {
+  const other = await open({ colorScheme: 'dark' })
+  const button = other.page.getByRole('link', { name: "Sign in with the test's provider" })
+  await other.page.goto(`${ADMIN}/t/default/agents?state=published`)
+  await button.click()
+  await other.page.getByRole('heading', { name: 'Agents' }).waitFor()
+  check(other.page.url() === `${ADMIN}/t/default/agents?state=published`, `back at the view: ${other.page.url()}`)
+  await other.page.getByRole('button', { name: 'Account: ann@example.com' }).click()
+  check(await other.page.getByRole('menuitem', { name: 'Change password' }).count() === 0, 'no password to change')
+  await other.page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await fetch(`${PROVIDER}/become?groups=choir`)
+  await button.click()
+  await other.page.getByRole('alert').getByText('none of your groups has a role here').waitFor()
+  check(!other.page.url().includes('sso='), 'the word is gone from the address')
+  await axeClean(other.page, 'sign-in with a refusal')
+  await other.context.close()
+  await page.goto(`${ADMIN}/admins`)
+  await page.getByRole('row', { name: /ann@example.com.*Single sign-on/ }).waitFor()
+  await axeClean(page, 'accounts of two sources')
 })
 
 await step('make a tenant and register echo from its address', async () => {

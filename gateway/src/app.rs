@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 use crate::admin::access::{self, TokenError, TokenHash};
 use crate::audit::{self, Audit, Shipper, Sink};
 use crate::clock::Clock;
-use crate::config::{OnFull, Settings};
+use crate::config::{OnFull, Passwords, Settings};
 use crate::discovery::Discovery;
 use crate::listener::tls::{Tls, TlsError};
 use crate::listener::{Acceptor, dispatch, refusal};
@@ -160,7 +160,8 @@ impl App {
         let refresh = Arc::new(refresh);
         refresh.load_all().await.map_err(StartError::Store)?;
         let has_admins = store.has_admins().await.map_err(StartError::Store)?;
-        let (setup_secret, setup) = access::setup_secret(has_admins).map_err(StartError::AdminToken)?.unzip();
+        let no_setup = has_admins || settings.admin.passwords() == Passwords::Refused;
+        let (setup_secret, setup) = access::setup_secret(no_setup).map_err(StartError::AdminToken)?.unzip();
         let public = bind("public", settings.public.listen).await?;
         let admin = bind("admin", settings.admin.listen).await?;
         let own = own(&settings, &[&public, &admin]);
@@ -242,17 +243,7 @@ impl Bound {
     #[must_use]
     pub fn setup_link(&self) -> Option<String> {
         let secret = self.setup.as_deref()?;
-        let origin = match self.app.settings.admin.origins.first() {
-            Some(origin) => origin.trim_end_matches('/').to_owned(),
-            None => {
-                let address = self.admin_address()?;
-                if address.ip().is_unspecified() {
-                    format!("http://localhost:{}", address.port())
-                } else {
-                    format!("http://{address}")
-                }
-            }
-        };
+        let origin = self.app.settings.admin.origin(self.admin_address()?);
         // Behind the #, so that it is in nobody's log.
         Some(format!("{origin}/setup#{}", secret.as_str()))
     }
@@ -297,8 +288,9 @@ fn spawn_public(app: &Arc<App>, socket: TcpListener) {
 
 fn spawn_admin(app: &Arc<App>, socket: TcpListener) {
     let shared = Arc::clone(app);
-    let router = crate::admin::router(app);
-    let answer = move |caller, request| dispatch::admin(Arc::clone(&shared), router.clone(), caller, request);
+    let bound = socket.local_addr().unwrap_or(app.settings.admin.listen);
+    let desk = crate::admin::router(app, bound);
+    let answer = move |caller, request| dispatch::admin(Arc::clone(&shared), desk.clone(), caller, request);
     app.tasks.spawn("admin listener", acceptor(app, "admin").run(socket, refusal::admin(app), answer));
 }
 

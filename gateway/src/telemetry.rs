@@ -4,6 +4,7 @@
 //! labels are closed sets (outcome, dialect, operation, kind of finding), never names that a caller chooses. Tenants and
 //! cards are labels where an administrator made them, as many as [`Calls::MOST`]; the rest count together.
 
+use prometheus::proto::{Counter, LabelPair, Metric, MetricFamily, MetricType};
 use prometheus::{
     Encoder as _, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry,
@@ -148,14 +149,58 @@ impl Metrics {
 
     /// The text that `/metrics` serves.
     #[must_use]
-    pub fn render(&self) -> Vec<u8> {
+    pub fn render(&self, labels: Labels) -> Vec<u8> {
         let mut text = Vec::new();
-        if let Err(error) = prometheus::TextEncoder::new().encode(&self.registry.gather(), &mut text) {
+        let mut families = self.registry.gather();
+        match labels {
+            Labels::All => {}
+            Labels::WithoutNames => families.iter_mut().for_each(without_names),
+        }
+        if let Err(error) = prometheus::TextEncoder::new().encode(&families, &mut text) {
             tracing::error!(%error, "the metrics could not be written");
         }
         text
     }
 }
+
+/// Which labels of metrics are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// All.
+    All,
+    /// Without the names of tenants and cards: sums over them.
+    WithoutNames,
+}
+
+/// Adds up what differs by a name alone. Counters are all that is counted by name; whatever else were, is left out.
+fn without_names(family: &mut MetricFamily) {
+    let is_name = |label: &LabelPair| NAMES.contains(&label.name());
+    if !family.get_metric().iter().any(|metric| metric.get_label().iter().any(is_name)) {
+        return;
+    }
+    let mut sums: Vec<(Vec<LabelPair>, f64)> = Vec::new();
+    if family.get_field_type() == MetricType::COUNTER {
+        for metric in family.get_metric() {
+            let labels: Vec<LabelPair> = metric.get_label().iter().filter(|label| !is_name(label)).cloned().collect();
+            let value = metric.get_counter().get_value();
+            match sums.iter_mut().find(|(known, _)| *known == labels) {
+                Some((_, sum)) => *sum += value,
+                None => sums.push((labels, value)),
+            }
+        }
+    }
+    let summed = sums.into_iter().map(|(labels, sum)| {
+        let mut counter = Counter::default();
+        counter.set_value(sum);
+        let mut metric = Metric::from_label(labels);
+        metric.set_counter(counter);
+        metric
+    });
+    family.set_metric(summed.collect());
+}
+
+/// Labels that name what is a tenant's own.
+const NAMES: [&str; 2] = ["tenant", "card"];
 
 /// Calls by tenant and card, as many as may be told apart.
 #[derive(Debug)]
@@ -240,7 +285,7 @@ mod tests {
         let metrics = Metrics::new().unwrap();
         metrics.requests.with_label_values(&["ok", "v10_jsonrpc", "send"]).inc();
         metrics.streams.set(3);
-        let text = String::from_utf8(metrics.render()).unwrap();
+        let text = String::from_utf8(metrics.render(Labels::All)).unwrap();
         assert!(text.contains("chancery_requests_total{dialect=\"v10_jsonrpc\",operation=\"send\",outcome=\"ok\"} 1"));
         assert!(text.contains("chancery_streams_open 3"));
     }
@@ -252,10 +297,18 @@ mod tests {
             metrics.calls.count("acme", &card.to_string(), "send", "ok");
         }
         metrics.calls.count("acme", "7", "send", "ok");
-        let text = String::from_utf8(metrics.render()).unwrap();
+        let text = String::from_utf8(metrics.render(Labels::All)).unwrap();
         let series = text.lines().filter(|line| line.starts_with("chancery_calls_total{")).count();
         assert_eq!(series, Calls::MOST + 1);
         let others = r#"chancery_calls_total{card="_others",operation="send",outcome="ok",tenant="_others"} 20"#;
         assert!(text.contains(others) && text.contains(r#"{card="7",operation="send",outcome="ok",tenant="acme"} 2"#));
+        // Without names it is one sum for each of the other labels.
+        metrics.calls.count("acme", "7", "get", "ok");
+        let text = String::from_utf8(metrics.render(Labels::WithoutNames)).unwrap();
+        let series: Vec<_> = text.lines().filter(|line| line.starts_with("chancery_calls_total{")).collect();
+        let all = Calls::MOST + 21;
+        let sum = format!(r#"chancery_calls_total{{operation="send",outcome="ok"}} {all}"#);
+        assert_eq!(series.len(), 2, "{series:?}");
+        assert!(series.contains(&sum.as_str()) && !text.contains("acme"), "{series:?}");
     }
 }

@@ -821,6 +821,12 @@ export interface components {
              * @description Send it back as `If-Match` to change it.
              */
             revision: number;
+            /** @description Of single sign-on: the provider that vouches for it. */
+            issuer?: string | null;
+            /** @description Of single sign-on: the provider's own name for it. */
+            subject?: string | null;
+            /** @description What it signs in with. The roles of single sign-on come from the provider, at each sign-in. */
+            source: components["schemas"]["Source"];
             /** @description RFC 3339; absent before the first sign-in. */
             signed_in_at?: string | null;
             /** @description What an administrator writes. */
@@ -1473,6 +1479,12 @@ export interface components {
                  * @description Send it back as `If-Match` to change it.
                  */
                 revision: number;
+                /** @description Of single sign-on: the provider that vouches for it. */
+                issuer?: string | null;
+                /** @description Of single sign-on: the provider's own name for it. */
+                subject?: string | null;
+                /** @description What it signs in with. The roles of single sign-on come from the provider, at each sign-in. */
+                source: components["schemas"]["Source"];
                 /** @description RFC 3339; absent before the first sign-in. */
                 signed_in_at?: string | null;
                 /** @description What an administrator writes. */
@@ -1682,6 +1694,7 @@ export interface components {
             roles: components["schemas"]["Assignment"][];
             /** @description `bootstrap`, `token` or `session`. */
             way: string;
+            source?: null | components["schemas"]["Source"];
         };
         /** @description What makes an account. */
         NewAdminSpec: {
@@ -1937,12 +1950,27 @@ export interface components {
             /** @description From the link that was printed. */
             token: string;
         };
+        /**
+         * @description What an account signs in with.
+         * @enum {string}
+         */
+        Source: "password" | "sso";
+        /** @description What the sign-in page offers. */
+        SsoOffer: {
+            /** @description What the button says after "Sign in with". */
+            label: string;
+            /** @description Where the button leads; `?to=` names the view to show afterwards. */
+            start: string;
+        };
         /** @description Whether the first account is still to be made. */
         SetupState: {
             /** @description It is; the link for it was printed at the start. */
             needed: boolean;
             /** @description Whoever asks is signed in. */
             signed_in: boolean;
+            /** @description Whether people sign in with passwords. */
+            passwords: boolean;
+            sso?: null | components["schemas"]["SsoOffer"];
         };
         /** @description What is typed in to sign in. */
         SignIn: {

@@ -231,11 +231,11 @@ function Accounts(): ReactNode {
       {admins.isPending ? <Waiting rows={3} /> : (
         <div className="scroll-x" tabIndex={0} role="region" aria-label={s.accounts}>
           <table className="grid">
-            <thead><tr><th scope="col">{s.name}</th><th scope="col">{s.roles}</th><th scope="col">{s.state}</th><th scope="col">{s.lastSignIn}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
+            <thead><tr><th scope="col">{s.name}</th><th scope="col">{s.signsInWith}</th><th scope="col">{s.roles}</th><th scope="col">{s.state}</th><th scope="col">{s.lastSignIn}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
             <tbody>
               {(admins.data ?? []).map((admin) => (
                 <tr key={admin.id}>
-                  <td><Text size="sm" fw={550} component="span">{admin.name}</Text> <Said>{admin.spec.display_name}</Said></td><td><RolesOf roles={admin.spec.roles} /></td><td><State of={admin.spec.state} /></td><td><When at={admin.signed_in_at} style="ago" /></td>
+                  <td><Text size="sm" fw={550} component="span">{admin.name}</Text> <Said>{admin.spec.display_name}</Said></td><td>{admin.source === 'sso' ? <span title={`${admin.subject ?? ''} ${s.subjectAt} ${admin.issuer ?? ''}`}>{s.sourceSso}</span> : s.sourcePassword}</td><td><RolesOf roles={admin.spec.roles} /></td><td><State of={admin.spec.state} /></td><td><When at={admin.signed_in_at} style="ago" /></td>
                   <td style={{ textAlign: 'right', whiteSpace: 'nowrap' }}>
                     <Button size="compact-xs" variant="default" mr={6} onClick={() => setEdited(admin)} aria-label={`${s.edit} ${admin.name}`}>{s.edit}</Button>
                     {admin.name !== me?.name && <Button size="compact-xs" variant="default" onClick={() => setRemoving(admin)} aria-label={`${s.remove} ${admin.name}`}>{s.remove}</Button>}
@@ -297,8 +297,8 @@ function AccountForm({ admin, close }: { admin: Admin | undefined; close: () => 
         <Stack gap={14}>
           {!admin && <TextInput label={s.name} description={s.accountNameRule} value={name} onChange={(event) => setName(event.currentTarget.value)} required withAsterisk={false} error={problem?.of('name')} autoComplete="off" data-autofocus />}
           <TextInput label={s.displayName} value={display} onChange={(event) => setDisplay(event.currentTarget.value)} error={problem?.of('display_name')} />
-          <PasswordInput label={admin ? s.newPassword : s.password} description={admin ? s.passwordKept : s.passwordRule} value={password} onChange={(event) => setPassword(event.currentTarget.value)} required={!admin} withAsterisk={false} error={problem?.of('password')} autoComplete="new-password" />
-          <RolesField roles={roles} set={setRoles} />
+          {admin?.source !== 'sso' && <PasswordInput label={admin ? s.newPassword : s.password} description={admin ? s.passwordKept : s.passwordRule} value={password} onChange={(event) => setPassword(event.currentTarget.value)} required={!admin} withAsterisk={false} error={problem?.of('password')} autoComplete="new-password" />}
+          {admin?.source === 'sso' ? <Text size="sm" c="dimmed">{s.rolesBySso}</Text> : <RolesField roles={roles} set={setRoles} />}
           {admin && admin.name !== me?.name && <Select label={s.state} description={s.stateHint} allowDeselect={false} data={[{ value: 'active', label: s.stateActive }, { value: 'disabled', label: s.stateDisabled }]} value={state} onChange={(value) => setState(value ?? 'active')} />}
           {problem && !problem.of('name') && !problem.of('password') && <Wrong error={problem} />}
           <Group justify="flex-end"><Button type="submit">{s.save}</Button></Group>

@@ -1,6 +1,6 @@
 // Sign in, and the very first account.
 
-import { Alert, Button, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Divider, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react'
 import { api, ok, Problem } from '../api/client'
@@ -25,6 +25,11 @@ function Gate({ title, lead, children }: { title: string; lead?: string; childre
   )
 }
 
+/** The view that was asked for, to come back to. */
+function here(): string {
+  return `${window.location.pathname}${window.location.search}`
+}
+
 export function SignIn(): ReactNode {
   const client = useQueryClient()
   const setup = useQuery({ queryKey: ['setup'], queryFn: () => ok(api.GET('/api/v1/setup')), retry: false })
@@ -32,6 +37,12 @@ export function SignIn(): ReactNode {
   const [password, setPassword] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>()
+  const [stopped] = useState(() => new URLSearchParams(window.location.search).get('sso'))
+  useEffect(() => {
+    if (stopped !== null) window.history.replaceState(null, '', window.location.pathname)
+  }, [stopped])
+  const passwords = setup.data?.passwords !== false
+  const sso = setup.data?.sso
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
@@ -48,7 +59,14 @@ export function SignIn(): ReactNode {
   return (
     <Gate title={s.signIn} lead={s.signInLead}>
       {setup.data?.needed && <Alert variant="light" mb={16}><Text size="sm">{s.setupNeeded}</Text></Alert>}
-      <form onSubmit={(event) => void submit(event)}>
+      {stopped !== null && <Text size="sm" c="var(--bad)" role="alert" mb={16}>{s.ssoStops[stopped] ?? s.ssoStops.unproven}</Text>}
+      {sso && (
+        <Stack gap={14} mb={passwords ? 18 : 0}>
+          <Button component="a" href={`${sso.start}?to=${encodeURIComponent(here())}`} variant="default" fullWidth>{s.ssoWith} {sso.label}</Button>
+          {passwords ? <Divider label={s.ssoOr} labelPosition="center" styles={{ label: { color: 'inherit' } }} /> : <Text size="sm">{s.ssoOnly}</Text>}
+        </Stack>
+      )}
+      {passwords && <form onSubmit={(event) => void submit(event)}>
         <Stack gap={14}>
           <TextInput label={s.name} value={name} onChange={(event) => setName(event.currentTarget.value)} autoComplete="username" autoFocus required withAsterisk={false} />
           <PasswordInput label={s.password} value={password} onChange={(event) => setPassword(event.currentTarget.value)} autoComplete="current-password" required withAsterisk={false} />
@@ -59,7 +77,7 @@ export function SignIn(): ReactNode {
           )}
           <Button type="submit" loading={busy} fullWidth>{s.signIn}</Button>
         </Stack>
-      </form>
+      </form>}
     </Gate>
   )
 }

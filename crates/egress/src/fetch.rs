@@ -1,7 +1,7 @@
-//! Fetching small documents: cards, key sets.
+//! Fetching small documents: cards, key sets, answers of token endpoints.
 //!
-//! Takes a URL, gives status, headers and body within a size and a time. GET only; a redirect of any kind is a failure; a content
-//! encoding is a failure. Errors never hold a byte of what was fetched.
+//! Takes a URL, gives status, headers and body within a size and a time. GET, or POST of a small body; a redirect of any kind is a
+//! failure; a content encoding is a failure. Errors never hold a byte of what was fetched.
 
 use std::time::Duration;
 
@@ -66,10 +66,27 @@ pub enum FetchError {
 impl Client {
     /// Fetches a document; `headers` are added to the request (`Accept`, conditions, credentials of that origin).
     pub async fn fetch(&self, url: &str, headers: HeaderMap, limits: FetchLimits) -> Result<Fetched, FetchError> {
+        self.ask(url, request(url, headers)?, limits).await
+    }
+
+    /// Sends `body` and reads the answer, as [`Client::fetch`] does. What may have been sent is not sent again.
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: HeaderMap,
+        body: Bytes,
+        limits: FetchLimits,
+    ) -> Result<Fetched, FetchError> {
+        let mut request = request(url, headers)?;
+        *request.method_mut() = Method::POST;
+        *request.body_mut() = Full::new(body);
+        self.ask(url, request, limits).await
+    }
+
+    async fn ask(&self, url: &str, request: Request<Full<Bytes>>, limits: FetchLimits) -> Result<Fetched, FetchError> {
         let work = async {
             self.rules().judge_url(url).map_err(denied)?;
-            let response =
-                self.request_within(request(url, headers)?, limits.total).await.map_err(FetchError::Egress)?;
+            let response = self.request_within(request, limits.total).await.map_err(FetchError::Egress)?;
             read(response, limits.bytes).await
         };
         match tokio::time::timeout(limits.total, work).await {

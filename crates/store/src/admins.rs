@@ -40,6 +40,10 @@ row! {
         signed_in: Option<i64>,
         /// Counts the account's changes.
         revision: i64,
+        /// Who vouches for it, where it does not sign in with a password.
+        sso_issuer: Option<String>,
+        /// That one's name for it.
+        sso_subject: Option<String>,
     }
 }
 
@@ -160,12 +164,16 @@ impl Store {
         tx.commit().await
     }
 
-    /// Sets a password and ends every session but `keep`.
-    pub async fn set_admin_password(&self, name: &str, password: &str, keep: &str, now: i64) -> Result<()> {
+    /// Sets a password and ends every session but `keep`. Where none is kept, whoever had the account has lost it: the
+    /// tokens that it made are revoked too.
+    pub async fn set_admin_password(&self, name: &str, password: &str, keep: Option<&str>, now: i64) -> Result<()> {
         let mut tx = self.begin(Durability::Synced).await?;
         let id = living(&mut tx, name, IfMatch::Any).await?;
         x!(tx, SET_PASSWORD, id.as_str(), password, now)?;
-        x!(tx, END_ALL, id.as_str(), keep)?;
+        match keep {
+            Some(keep) => drop(x!(tx, END_ALL, id.as_str(), keep)?),
+            None => end(&mut tx, &id, name, now).await?,
+        }
         tx.commit().await
     }
 
@@ -199,10 +207,7 @@ impl Store {
     /// Opens a session; forgets all that began before `stale`.
     pub async fn open_admin_session(&self, session: &AdminSessionRow, stale: i64) -> Result<()> {
         let mut tx = self.begin(Durability::Synced).await?;
-        x!(tx, FORGET, stale)?;
-        let (id, admin_id, source) = (session.id.as_str(), session.admin_id.as_str(), text::clip(&session.source));
-        x!(tx, OPEN, id, admin_id, source.as_ref(), session.created, session.seen)?;
-        x!(tx, SIGNED_IN, admin_id, session.created)?;
+        open(&mut tx, session, stale).await?;
         tx.commit().await
     }
 
@@ -270,13 +275,15 @@ impl Store {
     }
 }
 
-fn check(admin: &NewAdmin) -> Result<()> {
+/// Refuses what can't be stored.
+pub(crate) fn check(admin: &NewAdmin) -> Result<()> {
     text::key("id", &admin.id)?;
     text::key("name", &admin.name)?;
     text::free("display_name", &admin.display_name)
 }
 
-async fn insert(tx: &mut Tx, admin: &NewAdmin, now: i64) -> Result<()> {
+/// Writes an account; its name must be free.
+pub(crate) async fn insert(tx: &mut Tx, admin: &NewAdmin, now: i64) -> Result<()> {
     let (id, name, display_name) = (admin.id.as_str(), admin.name.as_str(), admin.display_name.as_str());
     let (password, state) = (admin.password.as_deref(), AdminState::Active.as_str());
     x!(tx, CREATE, id, name, display_name, password, admin.roles.as_slice(), state, now)
@@ -285,10 +292,18 @@ async fn insert(tx: &mut Tx, admin: &NewAdmin, now: i64) -> Result<()> {
 }
 
 /// Ends what an account has opened: its sessions, and the tokens that it made.
-async fn end(tx: &mut Tx, id: &str, name: &str, now: i64) -> Result<()> {
+pub(crate) async fn end(tx: &mut Tx, id: &str, name: &str, now: i64) -> Result<()> {
     x!(tx, END_ALL, id, "")?;
     x!(tx, REVOKE_MADE_BY, name, now)?;
     Ok(())
+}
+
+/// Opens a session; forgets all that began before `stale`.
+pub(crate) async fn open(tx: &mut Tx, session: &AdminSessionRow, stale: i64) -> Result<()> {
+    x!(tx, FORGET, stale)?;
+    let (id, admin_id, source) = (session.id.as_str(), session.admin_id.as_str(), text::clip(&session.source));
+    x!(tx, OPEN, id, admin_id, source.as_ref(), session.created, session.seen)?;
+    x!(tx, SIGNED_IN, admin_id, session.created).map(drop)
 }
 
 /// The id of a living account at the expected revision, locked until the transaction ends.
@@ -313,12 +328,12 @@ statements! {
         SET_PASSWORD = "UPDATE admins SET password = $2, updated = $3, revision = revision + 1 WHERE id = $1";
         DELETE = "UPDATE admins SET deleted = $2, updated = $2, password = NULL, revision = revision + 1 WHERE id = $1";
         SIGNED_IN = "UPDATE admins SET signed_in = $2 WHERE id = $1";
-        BY_NAME = "SELECT id, name, display_name, password, roles, state, created, updated, signed_in, revision
-            FROM admins WHERE name = $1 AND deleted IS NULL";
-        BY_ID = "SELECT id, name, display_name, password, roles, state, created, updated, signed_in, revision
-            FROM admins WHERE id = $1 AND deleted IS NULL";
-        LIST = "SELECT id, name, display_name, password, roles, state, created, updated, signed_in, revision
-            FROM admins WHERE name > $1 AND deleted IS NULL ORDER BY name LIMIT $2";
+        BY_NAME = "SELECT id, name, display_name, password, roles, state, created, updated, signed_in, revision,
+            sso_issuer, sso_subject FROM admins WHERE name = $1 AND deleted IS NULL";
+        BY_ID = "SELECT id, name, display_name, password, roles, state, created, updated, signed_in, revision,
+            sso_issuer, sso_subject FROM admins WHERE id = $1 AND deleted IS NULL";
+        LIST = "SELECT id, name, display_name, password, roles, state, created, updated, signed_in, revision,
+            sso_issuer, sso_subject FROM admins WHERE name > $1 AND deleted IS NULL ORDER BY name LIMIT $2";
         OPEN = "INSERT INTO admin_sessions (id, admin_id, source, created, seen) VALUES ($1, $2, $3, $4, $5)";
         SESSION = "SELECT id, admin_id, source, created, seen FROM admin_sessions WHERE id = $1";
         TOUCH = "UPDATE admin_sessions SET seen = $2 WHERE id = $1 AND seen < $2";

@@ -12,9 +12,9 @@
 //!
 //! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `issuers`, `grants`, `policies`,
 //! `signing_keys` hold what administrators write; `tasks` who owns what and `expiry` when that ends; `usage` what was
-//! used of limits; `audit` the records; `admins` who administers; `revision` the change
-//! list and `change` the transaction that writes it; `world` loads a whole tenant. `sql`, `word` and `text` serve
-//! all of them.
+//! used of limits; `audit` the records; `admins` who administers and `sso` who is vouched
+//! for by another; `revision` the change list and `change` the transaction that writes it; `world` loads a whole
+//! tenant. `sql`, `word` and `text` serve all of them.
 
 #[macro_use]
 mod sql;
@@ -35,6 +35,7 @@ mod policies;
 mod principals;
 mod revision;
 mod signing_keys;
+mod sso;
 mod tasks;
 mod tenant_id;
 mod tenants;
@@ -59,6 +60,7 @@ pub use policies::{NewPolicy, PolicyEdit, PolicyRow, PolicyVersion};
 pub use principals::{NewPrincipal, PrincipalKind, PrincipalRow, PrincipalState};
 pub use revision::{Change, ChangeKind, IfMatch, Listener, Page};
 pub use signing_keys::{KeyPurpose, NewSigningKey, SigningKeyRow, SigningKeyState};
+pub use sso::{SsoEntry, SsoOutcome, SsoSubject};
 pub use tasks::{ContextClaim, ContextRow, Owner, TaskClaim, TaskCursor, TaskRow};
 pub use tenant_id::TenantId;
 pub use tenants::{TenantFields, TenantRow, TenantState};

@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
+use store::{AdminRow, AdminState, AdminTokenRow};
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
@@ -205,7 +206,23 @@ async fn by_token(admin: &Shared, token: &str) -> Result<Who, ApiError> {
     if row.used.is_none_or(|used| now - used > MINUTE) {
         admin.store.touch_admin_token(&row.id, now).await?;
     }
-    Ok(Who { name: row.name, way: Way::Token { id: row.id }, roles: Roles::read(&row.roles) })
+    let roles = token_roles(admin, &row).await?;
+    Ok(Who { name: row.name, way: Way::Token { id: row.id }, roles })
+}
+
+/// What a token may do now: what it was made with, as far as the account that made it may still do it. Where that one is
+/// gone or disabled, nobody is let in.
+async fn token_roles(admin: &Shared, token: &AdminTokenRow) -> Result<Roles, ApiError> {
+    let made_with = Roles::read(&token.roles);
+    if token.made_by == BOOTSTRAP {
+        return Ok(made_with);
+    }
+    let maker = admin.store.admin(&token.made_by).await?;
+    // Whom nobody vouches for any more, has no tokens either.
+    let vouched = |maker: &AdminRow| maker.sso_issuer.is_none() || session::longest(admin, maker).is_some();
+    let maker = maker.filter(|maker| maker.state == AdminState::Active && vouched(maker));
+    let maker = maker.ok_or_else(ApiError::unauthenticated)?;
+    Ok(made_with.meet(&Roles::read(&maker.roles)))
 }
 
 /// Whether whoever came in would still be let in: streams that last ask again and again.
@@ -214,7 +231,10 @@ pub(super) async fn still_in(admin: &Shared, who: &Who, tenant: &str) -> bool {
         Way::Bootstrap => return true,
         Way::Token { id } => match admin.store.admin_token_by_id(id).await {
             Ok(Some(row)) if row.revoked.is_none() && row.expires.is_none_or(|at| at > admin.clock.now()) => {
-                Roles::read(&row.roles)
+                match token_roles(admin, &row).await {
+                    Ok(roles) => roles,
+                    Err(_) => return false,
+                }
             }
             Ok(_) | Err(_) => return false,
         },
@@ -247,12 +267,12 @@ pub(super) fn secret() -> Result<(Zeroizing<String>, TokenHash), TokenError> {
     Ok((text, digest))
 }
 
-/// The secret of the one-time link by which the first account is made; nothing where there is one already.
+/// The secret of the one-time link by which the first account is made; nothing where none is to be made so.
 ///
 /// # Errors
 /// No randomness.
-pub fn setup_secret(has_admins: bool) -> Result<Option<(Zeroizing<String>, TokenHash)>, TokenError> {
-    if has_admins { Ok(None) } else { secret().map(Some) }
+pub fn setup_secret(no_setup: bool) -> Result<Option<(Zeroizing<String>, TokenHash)>, TokenError> {
+    if no_setup { Ok(None) } else { secret().map(Some) }
 }
 
 fn bearer(value: &str) -> Option<&str> {
@@ -260,6 +280,8 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start())
 }
 
+/// Who made a token by the token of the configured file: no account can have this name.
+pub(super) const BOOTSTRAP: &str = "(bootstrap)";
 /// How exactly it is remembered when something was last used.
 pub(super) const MINUTE: crate::clock::Micros = 60_000_000;
 

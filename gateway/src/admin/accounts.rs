@@ -1,7 +1,7 @@
 //! Accounts of administrators and tokens of programs. Nobody gives a role that it lacks, and nobody sees or touches an
 //! account that has more than it could give (T-ADM-3). Tokens are shown once.
 
-use super::access::{Way, Who};
+use super::access::{BOOTSTRAP, Way, Who};
 use super::body::Document;
 use super::error::{ApiError, FieldProblem};
 use super::extract::{Path, Query};
@@ -39,6 +39,23 @@ pub(super) enum AdminLife {
     Active,
     /// It may not; its sessions have ended and its tokens are revoked.
     Disabled,
+}
+
+/// What an account signs in with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Source {
+    /// A password.
+    Password,
+    /// Single sign-on.
+    Sso,
+}
+
+impl Source {
+    /// Of this account.
+    pub(super) fn of(row: &AdminRow) -> Self {
+        if row.sso_issuer.is_some() { Self::Sso } else { Self::Password }
+    }
 }
 
 /// What makes an account.
@@ -91,6 +108,14 @@ pub(super) struct AdminView {
     pub updated_at: String,
     /// RFC 3339; absent before the first sign-in.
     pub signed_in_at: Option<String>,
+    /// What it signs in with. The roles of single sign-on come from the provider, at each sign-in.
+    pub source: Source,
+    /// Of single sign-on: the provider that vouches for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+    /// Of single sign-on: the provider's own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// What an administrator writes.
     pub spec: AdminSpec,
 }
@@ -102,10 +127,10 @@ pub(super) struct NewTokenSpec {
     /// For people: what it is for.
     #[schema(required = true)]
     pub name: String,
-    /// What it may do; at most what its maker may give.
+    /// What it may do; at most what its maker may give, and never more than its maker may do later.
     #[schema(required = true)]
     pub roles: Vec<Assignment>,
-    /// RFC 3339; absent for one that does not expire.
+    /// RFC 3339; absent for one that does not expire, or in 30 days where single sign-on vouches for the maker.
     pub expires_at: Option<String>,
 }
 
@@ -194,7 +219,8 @@ pub(super) async fn read(
     Ok(Json(show(row(&admin, &who, &name).await?)))
 }
 
-/// Changes an account's roles and state. One that is disabled is signed out, and its tokens are revoked.
+/// Changes an account's roles and state. Its sessions and tokens may at once do no more than it may; one that is disabled
+/// is signed out, and its tokens are revoked.
 #[utoipa::path(put, path = "/api/v1/admins/{name}", tag = "admins", params(("name" = String, Path)),
     request_body = AdminUpdate,
     responses((status = 200, body = AdminView), (status = 409, body = ApiError), (status = 412, body = ApiError)))]
@@ -206,7 +232,10 @@ pub(super) async fn update(
     Document { typed, .. }: Document<AdminUpdate>,
 ) -> Result<Json<AdminView>, ApiError> {
     let before = row(&admin, &who, &name).await?;
-    let roles = given(&who, typed.spec.roles, "spec.")?;
+    let roles = match Source::of(&before) {
+        Source::Password => given(&who, typed.spec.roles, "spec.")?,
+        Source::Sso => kept(&before, typed.spec.roles)?,
+    };
     let state = match typed.spec.state {
         AdminLife::Active => AdminState::Active,
         AdminLife::Disabled => AdminState::Disabled,
@@ -238,7 +267,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Gives an account a new password; all its sessions end.
+/// Gives an account a new password; all its sessions end, and its tokens are revoked.
 #[utoipa::path(put, path = "/api/v1/admins/{name}/password", tag = "admins", params(("name" = String, Path)),
     request_body = NewPassword, responses((status = 204), (status = 400, body = ApiError), (status = 404, body = ApiError)))]
 pub(super) async fn set_password(
@@ -247,9 +276,9 @@ pub(super) async fn set_password(
     Path(name): Path<String>,
     Document { typed, .. }: Document<NewPassword>,
 ) -> Result<StatusCode, ApiError> {
-    row(&admin, &who, &name).await?;
+    has_password(&row(&admin, &who, &name).await?)?;
     let hashed = hashed(&admin, &name, typed.password).await?;
-    admin.store.set_admin_password(&name, &hashed, "", admin.clock.now()).await?;
+    admin.store.set_admin_password(&name, &hashed, None, admin.clock.now()).await?;
     admin.passwords.forget(&name);
     tracing::info!(admin = who.name, account = name, "an administrator's password was set");
     Ok(StatusCode::NO_CONTENT)
@@ -286,6 +315,7 @@ pub(super) async fn create_token(
     let now = admin.clock.now();
     let expires = typed.expires_at.as_deref().map(|text| micros("expires_at", text)).transpose();
     let (roles, expires) = ApiError::both(given(&who, typed.roles, ""), expires)?;
+    let expires = vouched_until(&admin, &who, expires, now).await?;
     if expires.is_some_and(|at| at <= now) {
         return Err(ApiError::invalid_field("expires_at", "must lie in the future"));
     }
@@ -356,6 +386,39 @@ fn given(who: &Who, roles: Vec<Assignment>, under: &str) -> Result<Roles, ApiErr
     if who.roles.covers(&roles) { Ok(roles) } else { Err(ApiError::forbidden()) }
 }
 
+/// The roles of single sign-on are the provider's to change.
+fn kept(before: &AdminRow, roles: Vec<Assignment>) -> Result<Roles, ApiError> {
+    let (before, roles) = (Roles::read(&before.roles), Roles(roles));
+    if roles == before { Ok(roles) } else { Err(by_provider("its roles")) }
+}
+
+/// Refuses for an account without a password.
+pub(super) fn has_password(row: &AdminRow) -> Result<(), ApiError> {
+    match Source::of(row) {
+        Source::Password => Ok(()),
+        Source::Sso => Err(by_provider("its password")),
+    }
+}
+
+fn by_provider(what: &str) -> ApiError {
+    ApiError::at_odds("by_provider", format!("the account is the provider's of single sign-on; change {what} there"))
+}
+
+/// A token of somebody who signs in at a provider ends in 30 days at most: nobody tells us that a person has left.
+async fn vouched_until(admin: &Shared, who: &Who, wanted: Option<i64>, now: i64) -> Result<Option<i64>, ApiError> {
+    let Way::Session { .. } = who.way else { return Ok(wanted) };
+    let row = admin.store.admin(&who.name).await?.ok_or_else(ApiError::unauthenticated)?;
+    let latest = now + LONGEST_VOUCHED;
+    match (Source::of(&row), wanted) {
+        (Source::Password, wanted) => Ok(wanted),
+        (Source::Sso, None) => Ok(Some(latest)),
+        (Source::Sso, Some(at)) if at <= latest => Ok(wanted),
+        (Source::Sso, Some(_)) => {
+            Err(ApiError::invalid_field("expires_at", "must be within 30 days for an account of single sign-on"))
+        }
+    }
+}
+
 fn display_name(text: String) -> Result<String, ApiError> {
     if text.chars().count() <= 100 {
         return Ok(text);
@@ -378,6 +441,7 @@ fn not_oneself() -> ApiError {
 }
 
 fn show(row: AdminRow) -> AdminView {
+    let source = Source::of(&row);
     AdminView {
         kind: "Admin",
         name: row.name,
@@ -386,6 +450,9 @@ fn show(row: AdminRow) -> AdminView {
         created_at: rfc3339(row.created),
         updated_at: rfc3339(row.updated),
         signed_in_at: row.signed_in.map(rfc3339),
+        source,
+        issuer: row.sso_issuer,
+        subject: row.sso_subject,
         spec: AdminSpec {
             display_name: row.display_name,
             state: match row.state {
@@ -412,8 +479,8 @@ fn show_token(row: AdminTokenRow) -> TokenView {
     }
 }
 
-/// Who made a token by the token of the configured file: no account can have this name.
-const BOOTSTRAP: &str = "(bootstrap)";
+/// In microseconds.
+const LONGEST_VOUCHED: i64 = 30 * 24 * 3_600 * 1_000_000;
 const TOKEN_PREFIX: &str = "chancery_admin_";
 
 #[cfg(test)]

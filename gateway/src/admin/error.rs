@@ -184,10 +184,23 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the store does not answer; try again")
     }
 
+    /// 503: what is done here is recorded, and nothing can be recorded now.
+    #[must_use]
+    pub fn unrecorded() -> Self {
+        let message = "nothing can be recorded now (see /readyz), so nothing is sent; try again";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+    }
+
     /// 500: ours to find by the correlation id.
     #[must_use]
     pub fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the log has this correlation id")
+    }
+
+    /// Whether nobody was proven.
+    #[must_use]
+    pub fn is_unauthenticated(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED
     }
 
     /// Both, or the problems of both.

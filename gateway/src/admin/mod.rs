@@ -9,6 +9,7 @@
 //! | `access` | who may come in |
 //! | `roles` | what each may do: one table |
 //! | `session`, `accounts`, `password` | administrators, their sessions and tokens |
+//! | `sso` | single sign-on at a provider |
 //! | `page` | the admin page itself |
 //! | `body` | reading what was sent, strictly |
 //! | `error` | the one error shape |
@@ -41,15 +42,17 @@ pub mod roles;
 mod session;
 mod signing_keys;
 mod simulate;
+mod sso;
 mod stats;
 mod tenants;
 mod trial;
 
 use self::access::TokenHash;
-use self::password::Passwords;
+use self::sso::Sso;
 use crate::app::App;
+use crate::audit::Audit;
 use crate::clock::Clock;
-use crate::config::PublicUrl;
+use crate::config::{Passwords, PublicUrl};
 use crate::live::Live;
 use crate::registry::Registry;
 use crate::registry::compile::Compiler;
@@ -58,6 +61,7 @@ use crate::registry::refresh::Refresh;
 use crate::seal::Seal;
 use crate::telemetry::Metrics;
 use crate::upstream::Upstream;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
@@ -93,11 +97,17 @@ pub struct Admin {
     /// It has.
     setup_spent: AtomicBool,
     /// Compares passwords, slowly.
-    passwords: Passwords,
+    passwords: password::Passwords,
+    /// Whether anybody signs in with one.
+    password_sign_in: Passwords,
+    /// Single sign-on, where there is one.
+    sso: Option<Sso>,
     /// What issued keys begin with.
     pub key_prefix: String,
     /// Compiles a tenant to sign a card as it would be served.
     pub public_url: Option<PublicUrl>,
+    /// Records of exchanges.
+    audit: Audit,
     /// What happens now.
     live: Arc<Live>,
     /// Counters of the process.
@@ -117,7 +127,7 @@ pub struct Admin {
 }
 
 impl Admin {
-    fn new(app: &App) -> Self {
+    fn new(app: &App, bound: SocketAddr) -> Self {
         Self {
             store: app.store.clone(),
             clock: app.clock.clone(),
@@ -129,9 +139,12 @@ impl Admin {
             token: app.admin_token,
             setup: app.setup,
             setup_spent: AtomicBool::new(false),
-            passwords: Passwords::default(),
+            passwords: password::Passwords::default(),
+            password_sign_in: app.settings.admin.passwords(),
+            sso: Sso::new(app, &app.settings.admin.origin(bound)),
             key_prefix: app.settings.headers.key_prefix.clone(),
             public_url: app.settings.public.urls.first().cloned(),
+            audit: app.audit.clone(),
             live: Arc::clone(&app.live),
             metrics: Arc::clone(&app.metrics),
             stopping: app.tasks.stopping(),
@@ -148,6 +161,24 @@ impl Admin {
         if let Err(error) = self.refresh.catch_up().await {
             tracing::warn!(%error, "a change is stored but not yet in force");
         }
+    }
+}
+
+/// Everything that answers on the admin listener but probes and metrics.
+#[derive(Clone)]
+pub struct Desk {
+    /// The API and the page.
+    pub router: axum::Router,
+    admin: Shared,
+}
+
+impl Desk {
+    /// What whoever sends these headers may do.
+    ///
+    /// # Errors
+    /// They prove nobody, or the store does not answer.
+    pub async fn roles(&self, headers: &http::HeaderMap) -> Result<roles::Roles, error::ApiError> {
+        access::identify(&self.admin, headers).await.map(|who| who.roles)
     }
 }
 
@@ -223,6 +254,8 @@ fn with_names(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi::Ope
 fn described() -> OpenApiRouter<Shared> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(session::sign_in, session::sign_out))
+        .routes(routes!(sso::start))
+        .routes(routes!(sso::callback))
         .routes(routes!(session::me))
         .routes(routes!(session::set_own_password))
         .routes(routes!(session::setup_state, session::setup))
@@ -273,12 +306,13 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     with_names(with_revisions(described().split_for_parts().1))
 }
 
-/// The admin API and its page; what each operation needs is in `roles`.
-pub fn router(app: &App) -> axum::Router {
-    let admin = Arc::new(Admin::new(app));
+/// The admin API and its page on the listener that was bound here; what each operation needs is in `roles`.
+pub fn router(app: &App, bound: SocketAddr) -> Desk {
+    let admin = Arc::new(Admin::new(app, bound));
+    let shared = Arc::clone(&admin);
     let (routes, description) = described().split_for_parts();
     let description = Arc::new(with_names(with_revisions(description)));
-    routes
+    let router = routes
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&admin), access::admit))
         .route(
             "/api/openapi.json",
@@ -290,5 +324,6 @@ pub fn router(app: &App) -> axum::Router {
         .fallback(page::serve)
         .method_not_allowed_fallback(async || error::ApiError::method_not_allowed())
         .layer(axum::middleware::map_response(page::secure))
-        .with_state(admin)
+        .with_state(admin);
+    Desk { router, admin: shared }
 }

@@ -69,7 +69,7 @@ pub(super) async fn read(
 /// Makes the next version of a policy. New calls are judged by it within seconds.
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/policies/{name}", tag = "policies",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<serde_json::Value>,
-    responses((status = 200, body = PolicyResource), (status = 412, body = ApiError)))]
+    responses((status = 200, body = PolicyResource), (status = 403, body = ApiError), (status = 412, body = ApiError)))]
 pub(super) async fn update(
     State(admin): State<Shared>,
     who: Who,
@@ -77,6 +77,7 @@ pub(super) async fn update(
     Expected(expected): Expected,
     Document { tree, .. }: Document<Update<serde_json::Value>>,
 ) -> Result<Json<PolicyResource>, ApiError> {
+    check_floor(&admin, &who, &tenant_id(&tenant)?, &name).await?;
     let edit =
         PolicyEdit { document: check(&admin, &tenant, &name, &tree)?, changed_by: who.name, note: String::new() };
     admin.store.update_policy(&tenant_id(&tenant)?, &name, expected, &edit, admin.clock.now()).await?;
@@ -90,10 +91,12 @@ pub(super) async fn update(
     responses((status = 204), (status = 428, body = ApiError), (status = 404, body = ApiError), (status = 422, body = ApiError)))]
 pub(super) async fn delete(
     State(admin): State<Shared>,
+    who: Who,
     Path((tenant, name)): Path<(String, String)>,
     Expected(expected): Expected,
 ) -> Result<StatusCode, ApiError> {
     let tenant = tenant_id(&tenant)?;
+    check_floor(&admin, &who, &tenant, &name).await?;
     let users = users(&admin, &tenant, &name).await?;
     if !users.is_empty() {
         return Err(ApiError::refused(
@@ -148,6 +151,22 @@ pub(super) async fn guard_key(
     let tenant = existing_tenant(&admin.store, &tenant).await?;
     let key = crate::pipeline::external::key_of(&admin.seal, tenant.as_str());
     Ok(Json(GuardKey { key: key.iter().map(|byte| format!("{byte:02x}")).collect() }))
+}
+
+/// The floor binds the tenant's own administrators too: they read it and try texts against it, and only a platform
+/// administrator changes it. Every operation that changes a policy, or which version of it is in force, asks this first.
+pub(super) async fn check_floor(
+    admin: &Shared,
+    who: &Who,
+    tenant: &store::TenantId,
+    name: &str,
+) -> Result<(), ApiError> {
+    if who.roles.is_platform() {
+        return Ok(());
+    }
+    let row = admin.store.tenant(tenant).await?;
+    let is_floor = row.is_some_and(|row| row.floor_policy.as_deref() == Some(name));
+    if is_floor { Err(ApiError::forbidden()) } else { Ok(()) }
 }
 
 /// What in the tenant names the policy: a policy that is named can't be removed.

@@ -27,6 +27,22 @@ impl Role {
     /// Every role.
     pub const ALL: [Self; 4] = [Self::PlatformAdmin, Self::TenantAdmin, Self::Operator, Self::Auditor];
 
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PlatformAdmin => "platform_admin",
+            Self::TenantAdmin => "tenant_admin",
+            Self::Operator => "operator",
+            Self::Auditor => "auditor",
+        }
+    }
+
+    /// The one of the two that may less. Each role may all that the ones after it in [`Role::ALL`] may.
+    fn lesser(self, other: Self) -> Self {
+        Self::ALL.into_iter().rev().find(|role| *role == self || *role == other).unwrap_or(Self::Auditor)
+    }
+
     const fn may(self, act: Act) -> bool {
         match (self, act) {
             (Self::PlatformAdmin | Self::TenantAdmin, _)
@@ -74,6 +90,8 @@ pub fn need(method: &Method, path: &str) -> Need {
 /// The table.
 pub const RULES: &[(&str, &str, Need)] = &[
     ("POST", "/api/v1/session", Need::Open),
+    ("GET", "/api/v1/session/sso", Need::Open),
+    ("GET", "/api/v1/session/sso/callback", Need::Open),
     ("GET", "/api/v1/setup", Need::Open),
     ("POST", "/api/v1/setup", Need::Open),
     ("DELETE", "/api/v1/session", Need::SignedIn),
@@ -161,6 +179,16 @@ impl Assignment {
     fn reaches(&self, tenant: &str) -> bool {
         self.tenant == EVERYWHERE || self.tenant == tenant
     }
+
+    /// The lesser role, in the tenant that both reach.
+    fn meet(&self, other: &Self) -> Option<Self> {
+        let tenant = match (self.tenant.as_str(), other.tenant.as_str()) {
+            (EVERYWHERE, tenant) | (tenant, EVERYWHERE) => tenant,
+            (one, other) if one == other => one,
+            _ => return None,
+        };
+        Some(Self { role: self.role.lesser(other.role), tenant: tenant.to_owned() })
+    }
 }
 
 /// All roles of one administrator or token.
@@ -213,6 +241,12 @@ impl Roles {
         self.0.iter().any(|one| one.reaches(tenant) && one.role.may(act))
     }
 
+    /// Whether these may read of every tenant there is.
+    #[must_use]
+    pub fn sees_all(&self) -> bool {
+        self.0.iter().any(|one| one.tenant == EVERYWHERE && one.role.may(Act::Read))
+    }
+
     /// Whether there is any role in `tenant`; else it looks missing.
     #[must_use]
     pub fn sees(&self, tenant: &str) -> bool {
@@ -229,6 +263,18 @@ impl Roles {
     #[must_use]
     pub fn is_manager(&self) -> bool {
         self.0.iter().any(|one| matches!(one.role, Role::PlatformAdmin | Role::TenantAdmin))
+    }
+
+    /// What both allow: a token has what it was made with and its maker still has.
+    #[must_use]
+    pub fn meet(&self, others: &Self) -> Self {
+        let mut both: Vec<Assignment> = Vec::new();
+        for met in self.0.iter().flat_map(|one| others.0.iter().filter_map(|other| one.meet(other))) {
+            if !both.contains(&met) {
+                both.push(met);
+            }
+        }
+        Self(both)
     }
 
     /// Whether whoever has these may give, change and take `others`: nobody gives what it lacks.
@@ -297,6 +343,38 @@ mod tests {
         assert!(everywhere.may("other", Act::Read) && !everywhere.may("other", Act::Operate));
         assert!(Roles::platform().may("any", Act::Administer));
         assert!(!Roles::read(b"nonsense").sees("acme"));
+    }
+
+    #[test]
+    fn a_token_has_what_its_maker_still_has() {
+        use Role::{Auditor, Operator, PlatformAdmin, TenantAdmin};
+        let met = |one: &[(Role, &str)], other: &[(Role, &str)]| roles(one).meet(&roles(other));
+        let platform: &[(Role, &str)] = &[(PlatformAdmin, "*")];
+        assert_eq!(met(platform, platform), roles(platform));
+        assert_eq!(met(&[(Operator, "acme")], platform), roles(&[(Operator, "acme")]));
+        assert_eq!(met(platform, &[(TenantAdmin, "acme")]), roles(&[(TenantAdmin, "acme")]));
+        assert_eq!(met(platform, &[(Auditor, "*")]), roles(&[(Auditor, "*")]));
+        assert_eq!(met(&[(TenantAdmin, "acme")], &[(Operator, "*")]), roles(&[(Operator, "acme")]));
+        assert_eq!(met(&[(TenantAdmin, "acme")], &[(TenantAdmin, "other")]), Roles::default());
+        assert_eq!(met(platform, &[]), Roles::default());
+        let two = [(TenantAdmin, "acme"), (Auditor, "other")];
+        assert_eq!(
+            met(&two, &[(Operator, "other"), (Operator, "acme")]),
+            roles(&[(Operator, "acme"), (Auditor, "other")])
+        );
+        // What both allow, and nothing else: every pair of roles, every act, in every tenant.
+        for (one, at) in Role::ALL.into_iter().flat_map(|role| ["*", "acme", "other"].map(|at| (role, at))) {
+            for (two, there) in Role::ALL.into_iter().flat_map(|role| ["*", "acme", "other"].map(|at| (role, at))) {
+                let (first, second) = (roles(&[(one, at)]), roles(&[(two, there)]));
+                for act in [Act::Read, Act::Operate, Act::Administer] {
+                    for tenant in ["acme", "other"] {
+                        let both = first.may(tenant, act) && second.may(tenant, act);
+                        assert_eq!(first.meet(&second).may(tenant, act), both, "{one:?}@{at} {two:?}@{there} {act:?}");
+                    }
+                }
+                assert_eq!(first.meet(&second).is_platform(), first.is_platform() && second.is_platform());
+            }
+        }
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! Sessions of browsers: sign in, sign out, who am I, and the very first account.
 //!
 //! A session is a random cookie whose digest is stored; signing in always makes a new one. It ends after 30 minutes
-//! unused, after 12 hours, at sign-out, and with its account. Writes carry a second proof that a page of another site
+//! unused, after 12 hours (or what is configured for single sign-on, see `sso`), at sign-out, and with its account. Writes carry a second proof that a page of another site
 //! can't have (T-ADM-2). Never says whether it was the name or the password that was wrong.
 
 use super::Shared;
 use super::access::{self, Way, Who};
-use super::accounts::{self, NAME_RULE};
+use super::accounts::{self, NAME_RULE, Source};
 use super::body::Document;
 use super::error::ApiError;
 use super::password::Counted;
 use super::resource::{new_id, rfc3339};
 use super::roles::{Assignment, Roles};
+use super::sso::{Sso, SsoOffer};
 use crate::clock::Micros;
+use crate::config::Passwords;
 use axum::Json;
 use axum::extract::{ConnectInfo, Extension, State};
 use axum::response::{IntoResponse, Response};
@@ -44,6 +46,9 @@ pub(super) struct Me {
     pub name: String,
     /// `bootstrap`, `token` or `session`.
     pub way: &'static str,
+    /// Of a session: what its account signs in with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// What it may do.
     pub roles: Vec<Assignment>,
     /// What writes of a browser carry as `X-Chancery-CSRF`.
@@ -64,6 +69,11 @@ pub(super) struct SetupState {
     pub needed: bool,
     /// Whoever asks is signed in.
     pub signed_in: bool,
+    /// Whether people sign in with passwords.
+    pub passwords: bool,
+    /// Single sign-on, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sso: Option<SsoOffer>,
 }
 
 /// The first account.
@@ -88,21 +98,26 @@ pub(super) struct OwnPassword {
     password: String,
 }
 
-type Peer = Option<Extension<ConnectInfo<SocketAddr>>>;
+pub(super) type Peer = Option<Extension<ConnectInfo<SocketAddr>>>;
 
-fn source(peer: &Peer) -> String {
+/// From which address.
+pub(super) fn source(peer: &Peer) -> String {
     peer.as_ref().map(|Extension(ConnectInfo(peer))| peer.ip().to_string()).unwrap_or_default()
 }
 
 /// Signs in: sets a session's cookie.
 #[utoipa::path(post, path = "/api/v1/session", tag = "session", request_body = SignIn,
-    responses((status = 200, body = Me), (status = 401, body = ApiError), (status = 429, body = ApiError)))]
+    responses((status = 200, body = Me), (status = 401, body = ApiError), (status = 409, body = ApiError),
+        (status = 429, body = ApiError)))]
 pub(super) async fn sign_in(
     State(admin): State<Shared>,
     peer: Peer,
     headers: HeaderMap,
     Document { typed, .. }: Document<SignIn>,
 ) -> Result<Response, ApiError> {
+    if admin.password_sign_in == Passwords::Refused {
+        return Err(ApiError::at_odds("passwords_off", "nobody signs in with a password here; use single sign-on"));
+    }
     let (now, source) = (admin.clock.now(), source(&peer));
     let counted = admin.passwords.begin(Counted::sign_in(&typed.name, &source), now);
     let counted = counted.map_err(ApiError::too_many_tries)?;
@@ -133,10 +148,12 @@ async fn open(admin: &Shared, row: AdminRow, source: String, headers: &HeaderMap
     let session = AdminSessionRow { id: digest.hex(), admin_id: row.id.clone(), source, created: now, seen: now };
     admin.store.open_admin_session(&session, now - LONGEST).await?;
     tracing::info!(admin = row.name, "an administrator signed in");
+    let source = Source::of(&row);
     let who =
         Who { name: row.name, way: Way::Session { id: session.id, csrf: csrf(&text) }, roles: Roles::read(&row.roles) };
-    let me = me_of(admin, &who, Some(now + LONGEST));
-    Ok(([(SET_COOKIE, set_cookie(headers, &text, LONGEST / 1_000_000)?)], Json(me)).into_response())
+    let me = me_of(admin, &who, Some((now + LONGEST, source)));
+    let cookie = set_cookie(Transport::said(headers), &text, LONGEST / 1_000_000)?;
+    Ok(([(SET_COOKIE, cookie)], Json(me)).into_response())
 }
 
 /// Signs out: the session ends on the server too.
@@ -147,21 +164,24 @@ pub(super) async fn sign_out(State(admin): State<Shared>, who: Who, headers: Hea
         return Err(ApiError::invalid_field("session", "a token has no session to end; revoke it instead"));
     };
     admin.store.end_admin_session(id).await?;
-    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, set_cookie(&headers, "", 0)?)]).into_response())
+    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, set_cookie(Transport::said(&headers), "", 0)?)]).into_response())
 }
 
 /// Who is asking.
 #[utoipa::path(get, path = "/api/v1/me", tag = "session",
     responses((status = 200, body = Me), (status = 401, body = ApiError)))]
 pub(super) async fn me(State(admin): State<Shared>, who: Who) -> Result<Json<Me>, ApiError> {
-    let ends = match &who.way {
-        Way::Session { id, .. } => admin.store.admin_session(id).await?.map(|session| session.created + LONGEST),
+    let session = match &who.way {
+        Way::Session { id, .. } => {
+            let (session, row) = of(&admin, id).await?;
+            Some((session.created + longest(&admin, &row).unwrap_or_default(), Source::of(&row)))
+        }
         Way::Bootstrap | Way::Token { .. } => None,
     };
-    Ok(Json(me_of(&admin, &who, ends)))
+    Ok(Json(me_of(&admin, &who, session)))
 }
 
-fn me_of(admin: &Shared, who: &Who, ends: Option<Micros>) -> Me {
+fn me_of(admin: &Shared, who: &Who, session: Option<(Micros, Source)>) -> Me {
     let (way, csrf) = match &who.way {
         Way::Bootstrap => ("bootstrap", None),
         Way::Token { .. } => ("token", None),
@@ -172,12 +192,13 @@ fn me_of(admin: &Shared, who: &Who, ends: Option<Micros>) -> Me {
         way,
         roles: who.roles.0.clone(),
         csrf,
-        ends_at: ends.map(rfc3339),
+        source: session.map(|(_, source)| source),
+        ends_at: session.map(|(ends, _)| rfc3339(ends)),
         public_url: admin.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned()),
     }
 }
 
-/// Changes one's own password; every other session ends.
+/// Changes one's own password; every other session ends. Tokens stay: revoke those that somebody else may have.
 #[utoipa::path(put, path = "/api/v1/me/password", tag = "session", request_body = OwnPassword,
     responses((status = 204), (status = 400, body = ApiError), (status = 429, body = ApiError)))]
 pub(super) async fn set_own_password(
@@ -188,9 +209,10 @@ pub(super) async fn set_own_password(
     let Way::Session { id, .. } = &who.way else {
         return Err(ApiError::invalid_field("session", "a token has no password"));
     };
+    let row = admin.store.admin(&who.name).await?.ok_or_else(ApiError::unauthenticated)?;
+    accounts::has_password(&row)?;
     let counted = admin.passwords.begin([Counted::Own(who.name.clone())], admin.clock.now());
     let counted = counted.map_err(ApiError::too_many_tries)?;
-    let row = admin.store.admin(&who.name).await?.ok_or_else(ApiError::unauthenticated)?;
     let current = Zeroizing::new(typed.current);
     let fits = admin.passwords.verify(current, row.password.as_deref()).await.map_err(|_| ApiError::internal())?;
     if !fits {
@@ -198,7 +220,7 @@ pub(super) async fn set_own_password(
     }
     admin.passwords.succeeded(counted);
     let hashed = accounts::hashed(&admin, &who.name, typed.password).await?;
-    admin.store.set_admin_password(&who.name, &hashed, id, admin.clock.now()).await?;
+    admin.store.set_admin_password(&who.name, &hashed, Some(id), admin.clock.now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -206,7 +228,9 @@ pub(super) async fn set_own_password(
 #[utoipa::path(get, path = "/api/v1/setup", tag = "session", responses((status = 200, body = SetupState)))]
 pub(super) async fn setup_state(State(admin): State<Shared>, headers: HeaderMap) -> Result<Json<SetupState>, ApiError> {
     let signed_in = access::identify(&admin, &headers).await.is_ok();
-    Ok(Json(SetupState { needed: !admin.store.has_admins().await?, signed_in }))
+    let passwords = admin.password_sign_in == Passwords::Taken;
+    let needed = passwords && !admin.store.has_admins().await?;
+    Ok(Json(SetupState { needed, signed_in, passwords, sso: admin.sso.as_ref().map(Sso::offer) }))
 }
 
 /// Makes the first account, a platform administrator, and signs it in. Needs the link that was printed at the start.
@@ -262,14 +286,23 @@ pub(super) async fn identify(admin: &Shared, headers: &HeaderMap) -> Result<Who,
 /// A session that has not ended, and its account.
 pub(super) async fn of(admin: &Shared, id: &str) -> Result<(AdminSessionRow, AdminRow), ApiError> {
     let session = admin.store.admin_session(id).await?.ok_or_else(ApiError::unauthenticated)?;
+    let row = admin.store.admin_by_id(&session.admin_id).await?;
+    let row = row.filter(|row| row.state == AdminState::Active).ok_or_else(ApiError::unauthenticated)?;
     let now = admin.clock.now();
-    if now - session.seen > IDLE || now - session.created > LONGEST {
+    let in_time = |longest| now - session.seen <= IDLE && now - session.created <= longest;
+    if !longest(admin, &row).is_some_and(in_time) {
         admin.store.end_admin_session(id).await?;
         return Err(ApiError::unauthenticated());
     }
-    let row = admin.store.admin_by_id(&session.admin_id).await?;
-    let row = row.filter(|row| row.state == AdminState::Active).ok_or_else(ApiError::unauthenticated)?;
     Ok((session, row))
+}
+
+/// How long a session of this account lasts; none where what it signed in with is not taken any more.
+pub(super) fn longest(admin: &Shared, row: &AdminRow) -> Option<Micros> {
+    match &row.sso_issuer {
+        None => (admin.password_sign_in == Passwords::Taken).then_some(LONGEST),
+        Some(issuer) => admin.sso.as_ref()?.session_of(issuer),
+    }
 }
 
 /// A write with a session comes from our own page: its browser says so, and it knows what only our page was told.
@@ -287,19 +320,21 @@ fn csrf(cookie: &str) -> String {
 /// The session's cookie; two of a name are none. The plain name counts on loopback alone: elsewhere a neighbour of the
 /// domain could have set it.
 fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let named = |wanted: &str| {
-        let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut found = pairs.flat_map(|value| value.split(';')).filter_map(|pair| {
-            let (name, value) = pair.trim().split_once('=')?;
-            (name == wanted && !value.is_empty()).then_some(value)
-        });
-        (found.next(), found.next().is_some())
-    };
-    match (named(SECURE_COOKIE), named(PLAIN_COOKIE)) {
+    match (named(headers, SECURE_COOKIE), named(headers, PLAIN_COOKIE)) {
         ((Some(cookie), false), _) => Some(cookie),
         ((None, _), (Some(cookie), false)) if is_loopback(headers) => Some(cookie),
         _ => None,
     }
+}
+
+/// The cookie of this name, and whether there is more than one.
+pub(super) fn named<'a>(headers: &'a HeaderMap, wanted: &str) -> (Option<&'a str>, bool) {
+    let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut found = pairs.flat_map(|value| value.split(';')).filter_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        (name == wanted && !value.is_empty()).then_some(value)
+    });
+    (found.next(), found.next().is_some())
 }
 
 /// Whether the request names this machine itself.
@@ -312,10 +347,34 @@ fn is_loopback(headers: &HeaderMap) -> bool {
     })
 }
 
+/// How browsers reach the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transport {
+    /// Without TLS, on this machine.
+    Plain,
+    /// Over TLS.
+    Tls,
+}
+
+impl Transport {
+    /// Of a page at `origin`.
+    pub(super) fn of(origin: &str) -> Self {
+        if origin.starts_with("https://") { Self::Tls } else { Self::Plain }
+    }
+
+    /// As the browser says of the page that asks; the listener has compared the origin with ours.
+    fn said(headers: &HeaderMap) -> Self {
+        let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+        Self::of(origin.unwrap_or_default())
+    }
+}
+
 /// Over TLS the cookie is bound to this host; on plain loopback browsers would not keep such a one.
-fn set_cookie(headers: &HeaderMap, value: &str, seconds: i64) -> Result<HeaderValue, ApiError> {
-    let tls = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
-    let (name, secure) = if tls { (SECURE_COOKIE, "; Secure") } else { (PLAIN_COOKIE, "") };
+pub(super) fn set_cookie(transport: Transport, value: &str, seconds: i64) -> Result<HeaderValue, ApiError> {
+    let (name, secure) = match transport {
+        Transport::Plain => (PLAIN_COOKIE, ""),
+        Transport::Tls => (SECURE_COOKIE, "; Secure"),
+    };
     let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     HeaderValue::try_from(text).map_err(|_| ApiError::internal())
 }
@@ -326,7 +385,7 @@ const PLAIN_COOKIE: &str = "chancery-loopback";
 /// A session unused for so long has ended.
 const IDLE: Micros = 30 * 60 * 1_000_000;
 /// A session ends after so long in any case.
-const LONGEST: Micros = 12 * 60 * 60 * 1_000_000;
+pub(super) const LONGEST: Micros = 12 * 60 * 60 * 1_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -362,9 +421,9 @@ mod tests {
 
     #[test]
     fn cookies_are_bound_to_the_host_over_tls() {
-        let over_tls = set_cookie(&headers(&[("origin", "https://a.test")]), "v", 5).unwrap();
+        let over_tls = set_cookie(Transport::said(&headers(&[("origin", "https://a.test")])), "v", 5).unwrap();
         assert_eq!(over_tls, "__Host-chancery=v; Path=/; Max-Age=5; HttpOnly; SameSite=Strict; Secure");
-        let plain = set_cookie(&headers(&[("origin", "http://127.0.0.1:1")]), "v", 5).unwrap();
+        let plain = set_cookie(Transport::said(&headers(&[("origin", "http://127.0.0.1:1")])), "v", 5).unwrap();
         assert_eq!(plain, "chancery-loopback=v; Path=/; Max-Age=5; HttpOnly; SameSite=Strict");
     }
 

@@ -5,7 +5,8 @@
 //! policies at work on the message, on the answer and on each event by itself. Unlike on calls, text that is spread over
 //! several events is not joined, an agent's fault is told as it is, and guards outside are not asked. Events: `sent`,
 //! `event` and `answer` (v1.0 shapes), `fault`, `blocked`, `failed`, at last `done`.
-//! No principal calls here, so nothing is claimed for one and no record of a call is made; the log names who tried.
+//! No principal calls here, so nothing is claimed for one; one record of the audit (`entrance` is `try`) names the
+//! administrator who tried, which card, and how it ended.
 
 use super::Shared;
 use super::access::Who;
@@ -13,6 +14,8 @@ use super::body::Document;
 use super::error::{ApiError, FieldProblem};
 use super::extract::Path;
 use super::resource::{new_id, tenant_id};
+use crate::audit::{Closing, Opening, Outcome, Slot};
+use crate::clock::Clock;
 use crate::registry::{Card, Direction, Interface, Snapshot};
 use crate::upstream::credential::{self, CredentialError};
 use crate::upstream::events::{Events, Happened};
@@ -21,12 +24,12 @@ use crate::upstream::request::{self, Stamps};
 use crate::upstream::{Repeat, Upstream};
 use a2a::dialect::{Minted, Received, SubscribeVerb, decode_answer, encode_call};
 use a2a::{Call, Dialect, Fault, OperationKind, Version};
-use axum::extract::State;
+use axum::extract::{ConnectInfo, Extension, State};
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use guard::{Outcome, Surface};
+use guard::{Outcome as Judged, Surface};
 use http::Request;
 use http_body_util::{BodyExt as _, Limited};
 use json::Json;
@@ -34,6 +37,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use store::CardState;
@@ -62,6 +66,45 @@ struct Trial {
     events: Option<Events>,
     began: Instant,
     ended: bool,
+    record: TrialRecord,
+}
+
+/// The record of a try while it is under way.
+struct TrialRecord {
+    clock: Clock,
+    slot: Option<Slot>,
+    closing: Closing,
+    outcome: Option<Outcome>,
+}
+
+impl TrialRecord {
+    /// Takes the slot; without one nothing is tried.
+    async fn open(admin: &Shared, opening: &Opening) -> Result<Self, ApiError> {
+        let slot = admin.audit.open(opening).map_err(|_full| ApiError::unrecorded())?;
+        slot.opened().await.map_err(|_lost| ApiError::unrecorded())?;
+        let clock = admin.clock.clone();
+        Ok(Self { clock, slot: Some(slot), closing: Closing::default(), outcome: None })
+    }
+
+    /// The first of these is how it ended.
+    fn ended_by(&mut self, outcome: Outcome) {
+        self.outcome.get_or_insert(outcome);
+    }
+
+    fn close(&mut self) {
+        let Some(slot) = self.slot.take() else { return };
+        self.closing.at_us = self.clock.now();
+        self.closing.outcome = self.outcome.unwrap_or(Outcome::Ok);
+        slot.close_detached(&self.closing);
+    }
+}
+
+impl Drop for TrialRecord {
+    /// Whoever tried has left before the end.
+    fn drop(&mut self) {
+        self.ended_by(Outcome::CallerGone);
+        self.close();
+    }
 }
 
 /// Sends one message to the card's agent and tells what comes back, as server-sent events.
@@ -72,13 +115,31 @@ struct Trial {
 pub(super) async fn run(
     State(admin): State<Shared>,
     who: Who,
+    Extension(ConnectInfo(peer)): Extension<ConnectInfo<SocketAddr>>,
     Path((tenant, name)): Path<(String, String)>,
     Document { typed, .. }: Document<TrialText>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let card = compiled(&admin, &tenant, &name).await?;
     tracing::info!(admin = who.name, tenant, card = name, "an agent is tried");
-    let mut trial = Trial { card, queue: VecDeque::new(), events: None, began: Instant::now(), ended: false };
-    trial.begin(&admin, &tenant, &typed.text).await?;
+    let now = admin.clock.now();
+    let id = new_id("try-", now)?;
+    let opening = Opening {
+        at_us: now,
+        tenant: tenant.clone(),
+        card: Some(name),
+        admin: Some(who.name),
+        peer: peer.ip().to_string(),
+        correlation_id: id.clone(),
+        method: String::from("POST"),
+        entrance: String::from("try"),
+        ..Opening::default()
+    };
+    let record = TrialRecord::open(&admin, &opening).await?;
+    let mut trial = Trial { card, queue: VecDeque::new(), events: None, began: Instant::now(), ended: false, record };
+    if let Err(error) = trial.begin(&admin, &tenant, (id, &typed.text)).await {
+        trial.record.ended_by(Outcome::Refused);
+        return Err(error);
+    }
     let events = stream::unfold(trial, |mut trial| async move {
         let event = trial.next().await?;
         Some((Ok(event), trial))
@@ -104,18 +165,18 @@ async fn compiled(admin: &Shared, tenant: &str, name: &str) -> Result<Arc<Card>,
 
 impl Trial {
     /// Sends the message and waits for the head of the answer.
-    async fn begin(&mut self, admin: &Shared, tenant: &str, text: &str) -> Result<(), ApiError> {
+    async fn begin(&mut self, admin: &Shared, tenant: &str, (id, text): (String, &str)) -> Result<(), ApiError> {
         let card = Arc::clone(&self.card);
         let interface = card.upstream.interfaces.first();
         let interface = interface.ok_or_else(|| ApiError::refused("unusable", "the card names no address"))?;
-        let id = new_id("try-", admin.clock.now())?;
         let streams = card.streaming || interface.dialect == Dialect::G1;
         let kind = if streams { OperationKind::SendStreamingMessage } else { OperationKind::SendMessage };
+        self.record.closing.operation = Some(kind.name().to_owned());
+        self.record.closing.dialect = Some(interface.dialect.name().to_owned());
         let (there, _) = surfaces(card.direction);
         let mut params = message(&id, text);
         if let Some(rule) = self.stopped(there, &mut params) {
-            self.tell("blocked", &json!({"surface": there.name(), "rule": rule}));
-            self.finish();
+            self.blocked(there, &rule);
             return Ok(());
         }
         let params = params.as_object().cloned().unwrap_or_default();
@@ -221,8 +282,7 @@ impl Trial {
     fn hear(&mut self, name: &str, mut body: Json) {
         let (_, back) = surfaces(self.card.direction);
         if let Some(rule) = self.stopped(back, &mut body) {
-            self.tell("blocked", &json!({"surface": back.name(), "rule": rule}));
-            return self.finish();
+            return self.blocked(back, &rule);
         }
         let text = String::from_utf8(json::write(&body)).unwrap_or_default();
         self.queue.push_back(Event::default().event(name).data(text));
@@ -232,17 +292,25 @@ impl Trial {
     fn stopped(&self, surface: Surface, body: &mut Json) -> Option<String> {
         self.card.policies.iter().filter(|policy| policy.guards(surface)).find_map(|policy| {
             match policy.inspect(surface, body, &|_| false).outcome {
-                Outcome::Allowed | Outcome::Redacted => None,
-                Outcome::Blocked { rule } => Some(rule),
+                Judged::Allowed | Judged::Redacted => None,
+                Judged::Blocked { rule } => Some(rule),
             }
         })
     }
 
+    fn blocked(&mut self, surface: Surface, rule: &str) {
+        self.record.ended_by(Outcome::Blocked);
+        self.tell("blocked", &json!({"surface": surface.name(), "rule": rule}));
+        self.finish();
+    }
+
     fn fault(&mut self, fault: &Fault) {
+        self.record.ended_by(Outcome::AgentFault);
         self.tell("fault", &json!({"message": fault.message, "reason": fault.kind.reason()}));
     }
 
     fn fail(&mut self, message: &str) {
+        self.record.ended_by(Outcome::UpstreamError);
         self.tell("failed", &json!({"message": message}));
         self.finish();
     }
@@ -253,6 +321,7 @@ impl Trial {
             self.events = None;
             let took = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.tell("done", &json!({"took_us": took}));
+            self.record.close();
         }
     }
 

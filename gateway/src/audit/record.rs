@@ -38,6 +38,9 @@ pub struct Opening {
     /// Which credential proved it.
     #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
+    /// Which administrator asked, where no principal called.
+    #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
+    pub admin: Option<String>,
     /// From which address.
     #[serde(serialize_with = "text")]
     pub peer: String,
@@ -56,7 +59,7 @@ pub struct Opening {
     /// The HTTP method.
     #[serde(serialize_with = "text")]
     pub method: String,
-    /// By which way it came in: `call`, `push`, `legacy`, `token`.
+    /// By which way it came in: `call`, `push`, `legacy`, `token`; `try` where an administrator tried a card.
     #[serde(serialize_with = "text")]
     pub entrance: String,
     /// The registry revision it is judged by.

@@ -20,9 +20,9 @@ pub(super) enum AdminCommand {
     Get(Account),
     /// Make an account; the password is read from standard input or a file.
     Create(Create),
-    /// Change an account's roles, its name for people, or whether it may sign in.
+    /// Change an account's roles, its name for people, or whether it may sign in. Roles of single sign-on are the provider's.
     Update(Update),
-    /// Give an account a new password; all its sessions end.
+    /// Give an account a new password; all its sessions end, and its tokens are revoked.
     Password(Password),
     /// Remove an account.
     Delete(Account),
@@ -121,8 +121,13 @@ pub(super) async fn run(command: AdminCommand, admin: &AdminArgs) -> anyhow::Res
     match command {
         AdminCommand::List => {
             let items = api.list("/admins").await?;
-            let columns =
-                [("NAME", "/name"), ("STATE", "/spec/state"), ("ROLES", "/spec/roles"), ("SIGNED IN", "/signed_in_at")];
+            let columns = [
+                ("NAME", "/name"),
+                ("SIGNS IN WITH", "/source"),
+                ("STATE", "/spec/state"),
+                ("ROLES", "/spec/roles"),
+                ("SIGNED IN", "/signed_in_at"),
+            ];
             if admin.json { output::json(&Value::Array(items)) } else { output::table(&columns, &items) }
         }
         AdminCommand::Get(account) => output::json(&api.get(&path(&account.name)?).await?),

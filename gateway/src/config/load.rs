@@ -18,6 +18,12 @@ pub const DEFAULTS: &str = include_str!("default.toml");
 /// What environment variables of ours begin with.
 const PREFIX: &str = "CHANCERY__";
 
+/// Sections within a section: their keys are laid over each other one by one, as those of a section are.
+const NESTED: [(&str, &str); 1] = [("admin", "oidc")];
+
+/// Secrets that no file of settings holds.
+const ENVIRONMENT_ALONE: [&str; 2] = ["admin.oidc.client_secret", "secrets.master_key"];
+
 /// Where the configuration comes from.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
@@ -72,8 +78,9 @@ pub fn show(source: &Source) -> Result<String, Problems> {
     if let Some(url) = &mut raw.store.url {
         *url = without_password(url);
     }
-    if raw.secrets.master_key.is_some() {
-        raw.secrets.master_key = Some("***".to_owned());
+    let oidc = raw.admin.oidc.as_mut().map(|oidc| &mut oidc.client_secret);
+    for secret in [Some(&mut raw.secrets.master_key), oidc].into_iter().flatten() {
+        *secret = secret.take().map(|_| "***".to_owned());
     }
     let text = toml::to_string_pretty(&raw).map_err(|error| {
         Problems(vec![Problem { origin: "configuration".into(), key: String::new(), problem: error.to_string() }])
@@ -143,17 +150,27 @@ fn merge(merged: &mut Table, gathered: &mut Gathered, origin: &str, table: &Tabl
             continue;
         };
         for (key, value) in keys {
-            let path = format!("{section}.{key}");
-            if path == "secrets.master_key" {
-                let problem = "must not stand in a file; use secrets.master_key_file or the environment".to_owned();
-                note(gathered, origin, &path, problem);
-                continue;
-            }
-            match fits(section, key, value) {
-                Ok(()) => put(merged, gathered, origin, (section, key), value.clone()),
-                Err(problem) => note(gathered, origin, &path, problem),
+            match value {
+                Value::Table(inner) if NESTED.contains(&(section.as_str(), key.as_str())) => {
+                    for (name, value) in inner {
+                        merge_value(merged, gathered, origin, (section, &format!("{key}.{name}")), value);
+                    }
+                }
+                value => merge_value(merged, gathered, origin, (section, key), value),
             }
         }
+    }
+}
+
+fn merge_value(merged: &mut Table, gathered: &mut Gathered, origin: &str, (section, key): (&str, &str), value: &Value) {
+    let path = format!("{section}.{key}");
+    if ENVIRONMENT_ALONE.contains(&path.as_str()) {
+        note(gathered, origin, &path, format!("must not stand in a file; use {path}_file or the environment"));
+        return;
+    }
+    match fits(section, key, value) {
+        Ok(()) => put(merged, gathered, origin, (section, key), value.clone()),
+        Err(problem) => note(gathered, origin, &path, problem),
     }
 }
 
@@ -163,6 +180,8 @@ fn merge_variable(merged: &mut Table, gathered: &mut Gathered, name: &str, text:
         note(gathered, name, "", "must be named CHANCERY__SECTION__KEY".to_owned());
         return;
     };
+    let nested = key.split_once("__").filter(|(outer, _)| NESTED.contains(&(section, *outer)));
+    let key = &nested.map_or_else(|| key.to_owned(), |(outer, inner)| format!("{outer}.{inner}"));
     let mut first_problem = None;
     for value in readings(text) {
         match fits(section, key, &value) {
@@ -192,13 +211,29 @@ fn fits(section: &str, key: &str, value: &Value) -> Result<(), String> {
         Raw::deserialize(table).map(drop).map_err(|error| error.message().trim().to_owned())
     };
     alone(None)?;
-    alone(Some((key, value)))
+    let (key, value) = unnested(key, value.clone());
+    alone(Some((key, &value)))
+}
+
+/// `outer.inner = value` as `outer = {inner = value}`.
+fn unnested(key: &str, value: Value) -> (&str, Value) {
+    match key.split_once('.') {
+        Some((outer, inner)) => (outer, Value::Table(Table::from_iter([(inner.to_owned(), value)]))),
+        None => (key, value),
+    }
 }
 
 fn put(merged: &mut Table, gathered: &mut Gathered, origin: &str, (section, key): (&str, &str), value: Value) {
     let entry = merged.entry(section).or_insert_with(|| Value::Table(Table::new()));
-    if let Value::Table(keys) = entry {
-        keys.insert(key.to_owned(), value);
+    match (entry, unnested(key, value)) {
+        (Value::Table(keys), (outer, Value::Table(inner))) if outer != key => {
+            let nested = keys.entry(outer).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(nested) = nested {
+                nested.extend(inner);
+            }
+        }
+        (Value::Table(keys), (key, value)) => drop(keys.insert(key.to_owned(), value)),
+        (_, _) => {}
     }
     gathered.origins.insert(format!("{section}.{key}"), origin.to_owned());
 }

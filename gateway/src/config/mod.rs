@@ -6,12 +6,14 @@
 pub mod gather;
 pub mod load;
 mod master_key;
+mod oidc;
 pub mod raw;
 pub mod schema;
 mod settings;
 
 pub use load::Source;
 pub use master_key::{MasterKey, MasterKeys};
+pub use oidc::Oidc;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -56,6 +58,9 @@ impl Settings {
         let mut relaxed = Vec::new();
         if self.public.http_urls == HttpUrls::Anywhere {
             relaxed.push("public.unsafe_http_urls");
+        }
+        if self.admin.metrics == MetricsFor::Everybody {
+            relaxed.push("admin.metrics_open");
         }
         if self.audit.fsync == Fsync::Interval {
             relaxed.push("audit.fsync");
@@ -232,6 +237,46 @@ pub struct Admin {
     pub origins: Vec<String>,
     /// The file with the first administrator's token.
     pub token_file: Option<PathBuf>,
+    /// Who is shown metrics by tenant.
+    pub metrics: MetricsFor,
+    /// Single sign-on, where there is one.
+    pub oidc: Option<Oidc>,
+}
+
+impl Admin {
+    /// Where browsers find the page: the first configured origin, else the address that was bound.
+    #[must_use]
+    pub fn origin(&self, bound: SocketAddr) -> String {
+        match self.origins.first() {
+            Some(origin) => origin.trim_end_matches('/').to_owned(),
+            None if bound.ip().is_unspecified() => format!("http://localhost:{}", bound.port()),
+            None => format!("http://{bound}"),
+        }
+    }
+
+    /// Whether people sign in with passwords.
+    #[must_use]
+    pub fn passwords(&self) -> Passwords {
+        self.oidc.as_ref().map_or(Passwords::Taken, |oidc| oidc.passwords)
+    }
+}
+
+/// Who is shown metrics by tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricsFor {
+    /// Administrators of the whole platform, by a token.
+    Administrators,
+    /// Whoever reaches the admin listener.
+    Everybody,
+}
+
+/// Whether people sign in with passwords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passwords {
+    /// They may.
+    Taken,
+    /// Single sign-on is the only way.
+    Refused,
 }
 
 /// Where everything is stored.

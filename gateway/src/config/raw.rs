@@ -80,6 +80,46 @@ pub struct Admin {
     pub origins: Option<Vec<String>>,
     /// A file with the token of the first administrator; empty for none.
     pub token_file: Option<String>,
+    /// Gives `/metrics` with the names of tenants and cards to whoever reaches the listener. Otherwise they are shown for an
+    /// administrator's token alone.
+    pub metrics_open: Option<bool>,
+    /// Single sign-on to the admin page.
+    #[schema(inline)]
+    pub oidc: Option<Oidc>,
+}
+
+/// Single sign-on to the admin page (OpenID Connect).
+#[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Oidc {
+    /// The provider: `iss` of its tokens, exactly, such as `https://idp.example.com`; empty for none. Its redirect address
+    /// for the gateway is `{first of admin.origins}/api/v1/session/sso/callback`.
+    pub issuer: Option<String>,
+    /// The gateway's name at the provider.
+    pub client_id: Option<String>,
+    /// A file with the gateway's secret at the provider; empty for a client that has none.
+    pub client_secret_file: Option<String>,
+    /// The secret itself. Only from the environment (`CHANCERY__ADMIN__OIDC__CLIENT_SECRET`).
+    pub client_secret: Option<String>,
+    /// What the button says after "Sign in with".
+    pub label: Option<String>,
+    /// What the provider is asked for; `openid` must be among it.
+    pub scopes: Option<Vec<String>>,
+    /// The claim that names the account; a JSON pointer if it begins with `/`. An e-mail address must be verified.
+    pub account_claim: Option<String>,
+    /// The claim with the person's groups; a JSON pointer if it begins with `/`.
+    pub groups_claim: Option<String>,
+    /// What a group makes of a person: lists of `ROLE@TENANT`, or `ROLE` for every tenant, by the group. Who has no role
+    /// does not come in.
+    pub roles: Option<BTreeMap<String, Vec<String>>>,
+    /// Domains of verified e-mail addresses that may come in; empty for any.
+    pub allowed_domains: Option<Vec<String>>,
+    /// Groups that may come in; empty for any.
+    pub allowed_groups: Option<Vec<String>>,
+    /// Whether people may still sign in with a password.
+    pub passwords: Option<bool>,
+    /// How long a session lasts; at most 12h.
+    pub session: Option<String>,
 }
 
 /// Where everything is stored.

@@ -14,12 +14,7 @@ pub fn schema() -> Value {
     let defaults: toml::Table = DEFAULTS.parse().unwrap_or_default();
     let sections = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, section) in sections.into_iter().flatten() {
-        plain_section(section);
-        let keys = section.get_mut("properties").and_then(Value::as_object_mut);
-        for (key, property) in keys.into_iter().flatten() {
-            let default = defaults.get(name).and_then(|section| section.get(key));
-            plain_property(property, default);
-        }
+        described(section, defaults.get(name));
     }
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
@@ -28,11 +23,27 @@ pub fn schema() -> Value {
     schema
 }
 
+fn described(section: &mut Value, defaults: Option<&toml::Value>) {
+    plain_section(section);
+    let keys = section.get_mut("properties").and_then(Value::as_object_mut);
+    for (key, property) in keys.into_iter().flatten() {
+        let default = defaults.and_then(|section| section.get(key));
+        if property.to_string().contains("\"properties\"") {
+            described(property, default);
+        } else {
+            plain_property(property, default);
+        }
+    }
+}
+
 /// utoipa writes an inlined struct as `allOf` of the struct and the field; one object is enough.
 fn plain_section(section: &mut Value) {
-    let Some([shape, field]) = section.get("allOf").and_then(Value::as_array).map(Vec::as_slice) else { return };
+    let parts = section.get("allOf").or_else(|| section.get("oneOf")).and_then(Value::as_array);
+    let Some(parts) = parts else { return };
+    let Some(shape) = parts.iter().find(|part| part.get("properties").is_some()) else { return };
+    let said = section.get("description").or_else(|| parts.iter().rev().find_map(|part| part.get("description")));
     let mut plain = shape.clone();
-    if let (Some(plain), Some(text)) = (plain.as_object_mut(), field.get("description")) {
+    if let (Some(plain), Some(text)) = (plain.as_object_mut(), said) {
         plain.insert("description".to_owned(), text.clone());
     }
     *section = plain;

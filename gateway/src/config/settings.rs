@@ -9,11 +9,12 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 use super::gather::Gather;
+use super::oidc::oidc;
 use super::raw::{self, Raw};
 use super::{
     Admin, Audit, BodyLimits, ClientAuth, ConnectionLimits, CorsOrigins, DefaultCard, Egress, Fsync, Grpc, Headers,
-    HttpUrls, Limits, LogFormat, MasterKey, MasterKeys, OnFull, OpenRecord, Public, PublicUrl, Settings, Store,
-    Telemetry, TlsFiles, UpstreamLimits,
+    HttpUrls, Limits, LogFormat, MasterKey, MasterKeys, MetricsFor, OnFull, OpenRecord, Public, PublicUrl, Settings,
+    Store, Telemetry, TlsFiles, UpstreamLimits,
 };
 use crate::registry::meter::Rates;
 
@@ -178,13 +179,40 @@ fn admin(raw: &raw::Admin, gather: &mut Gather) -> Admin {
             format!("{text:?} is no origin, such as \"https://admin.example.com\" (no path, no trailing slash)"),
         );
     }
+    for text in origins.iter().filter(|text| origin(text).is_some() && !keeps_sessions(text)) {
+        gather.note(
+            "admin.origins",
+            format!(
+                "{text:?}: browsers sign in over https:// alone, or on this machine; put TLS in front of admin.listen"
+            ),
+        );
+    }
     if !listen.ip().is_loopback() && origins.is_empty() {
         gather.note(
             "admin.listen",
             format!("{listen} can be reached from other machines; name the origins that may use it in admin.origins"),
         );
     }
-    Admin { listen, origins, token_file: Gather::optional(raw.token_file.as_ref()).map(PathBuf::from) }
+    Admin {
+        listen,
+        origins,
+        token_file: Gather::optional(raw.token_file.as_ref()).map(PathBuf::from),
+        metrics: if raw.metrics_open.unwrap_or(false) { MetricsFor::Everybody } else { MetricsFor::Administrators },
+        oidc: oidc(raw.oidc.as_ref(), gather),
+    }
+}
+
+/// Whether a browser keeps a session's cookie for this origin: it is bound to the host, which takes TLS, or it is for
+/// loopback.
+fn keeps_sessions(origin: &str) -> bool {
+    let Ok(url) = url::Url::parse(origin) else { return false };
+    url.scheme() == "https"
+        || match url.host() {
+            Some(url::Host::Domain(name)) => name == "localhost",
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        }
 }
 
 pub(super) fn store(raw: &raw::Store, gather: &mut Gather) -> Store {

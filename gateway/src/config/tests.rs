@@ -173,6 +173,19 @@ fn master_key_in_a_file_of_settings_is_refused() {
 }
 
 /// T-ADM-4
+/// A session's cookie over plain HTTP is one that a neighbour may have set: browsers are not let in by it.
+#[test]
+fn admin_origins_without_tls_are_on_this_machine() {
+    for refused in ["http://admin.example.com", "http://10.0.0.5:8101", "http://localhost.example.com:8101"] {
+        let problems = load(&enough(&[("CHANCERY__ADMIN__ORIGINS", refused)])).unwrap_err().0;
+        assert_eq!(keys(&problems), ["admin.origins"], "{refused}");
+        assert!(problems[0].problem.contains("https://"), "{}", problems[0].problem);
+    }
+    for fine in ["http://localhost:8101", "http://127.0.0.1:8101", "http://[::1]:8101", "https://admin.example.com"] {
+        assert!(load(&enough(&[("CHANCERY__ADMIN__ORIGINS", fine)])).is_ok(), "{fine}");
+    }
+}
+
 #[test]
 fn admin_beyond_loopback_needs_named_origins() {
     let open = enough(&[("CHANCERY__ADMIN__LISTEN", "0.0.0.0:8101")]);
@@ -207,4 +220,60 @@ fn shown_settings_hold_no_secret_and_load_again() {
 #[test]
 fn embedded_defaults_parse() {
     assert!(DEFAULTS.parse::<toml::Table>().is_ok());
+}
+
+/// As an operator writes it, with the secret and one key from the environment.
+#[test]
+fn single_sign_on_is_read_from_file_and_environment_key_by_key() {
+    let file = file(
+        "[public]\npublic_urls = [\"https://gw.test\"]\n[admin]\norigins = [\"https://admin.test\"]\n\
+         [admin.oidc]\nissuer = \"https://idp.test\"\nclient_id = \"from the file\"\nallowed_domains = [\"Example.com\"]\n\
+         [admin.oidc.roles]\nadmins = [\"platform_admin\"]\n\"acme ops\" = [\"operator@acme\", \"auditor@other\"]\n",
+    );
+    let more = [
+        ("CHANCERY__SECRETS__MASTER_KEY", KEY),
+        ("CHANCERY__ADMIN__OIDC__CLIENT_ID", "chancery"),
+        ("CHANCERY__ADMIN__OIDC__CLIENT_SECRET", "a secret"),
+        ("CHANCERY__ADMIN__OIDC__PASSWORDS", "false"),
+    ];
+    let source = Source { file: Some(file.path().to_owned()), environment: variables(&more) };
+    let settings = load(&source).unwrap();
+    let oidc = settings.admin.oidc.as_ref().unwrap();
+    assert_eq!((oidc.issuer.as_str(), oidc.client_id.as_str()), ("https://idp.test", "chancery"));
+    assert_eq!(oidc.scopes, ["openid", "profile", "email"], "the defaults stay under what is written");
+    assert_eq!((oidc.session, oidc.passwords), (Duration::from_secs(8 * 3_600), super::Passwords::Refused));
+    assert_eq!(oidc.allowed_domains, ["example.com"]);
+    assert_eq!((oidc.roles["admins"].0.len(), oidc.roles["acme ops"].0[0].tenant.as_str()), (1, "acme"));
+    assert!(oidc.client_secret.is_some() && !format!("{settings:?}").contains("a secret"));
+    let shown = show(&source).unwrap();
+    assert!(shown.contains("client_secret = \"***\"") && !shown.contains("a secret"), "{shown}");
+    assert!(load(&enough(&[])).unwrap().admin.oidc.is_none());
+}
+
+#[test]
+fn every_problem_of_single_sign_on_is_named() {
+    let wrong = [
+        ("CHANCERY__ADMIN__OIDC__ISSUER", "https://idp.test/?tenant=x"),
+        ("CHANCERY__ADMIN__OIDC__SCOPES", "profile"),
+        ("CHANCERY__ADMIN__OIDC__ACCOUNT_CLAIM", ""),
+        ("CHANCERY__ADMIN__OIDC__ROLES", r#"{"a" = ["platform_admin@acme"], "b" = ["king"], "c" = []}"#),
+        ("CHANCERY__ADMIN__OIDC__ALLOWED_DOMAINS", "a@example.com"),
+        ("CHANCERY__ADMIN__OIDC__SESSION", "13h"),
+        ("CHANCERY__ADMIN__OIDC__CLIENT_SECRET_FILE", "/does/not/exist"),
+        ("CHANCERY__ADMIN__OIDC__SURPRISE", "1"),
+    ];
+    let problems = load(&enough(&wrong)).unwrap_err().0;
+    let mut found = keys(&problems);
+    found.sort_unstable();
+    let oidc = |key: &str| format!("admin.oidc.{key}");
+    let wanted = [
+        "account_claim", "allowed_domains", "client_id", "client_secret_file", "issuer", "roles", "roles", "roles",
+        "scopes", "session", "surprise",
+    ];
+    assert_eq!(found, wanted.map(oidc));
+    let alone = load(&enough(&[("CHANCERY__ADMIN__OIDC__PASSWORDS", "false")])).unwrap_err().0;
+    assert_eq!(keys(&alone), ["admin.oidc.issuer"], "nobody could sign in");
+    let in_file = file("[admin.oidc]\nclient_secret = \"x\"\n");
+    let source = Source { file: Some(in_file.path().to_owned()), ..enough(&[]) };
+    assert_eq!(keys(&load(&source).unwrap_err().0), ["admin.oidc.client_secret"]);
 }

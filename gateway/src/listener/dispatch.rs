@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -17,7 +18,11 @@ use hyper::body::Incoming;
 use tower::ServiceExt as _;
 
 use super::{Caller, forwarded, grpc, health};
+use crate::admin::Desk;
+use crate::admin::error::ApiError;
 use crate::app::App;
+use crate::config::MetricsFor;
+use crate::telemetry::Labels;
 use crate::{discovery, oauth, pipeline};
 
 /// The body of every answer on the public listener.
@@ -121,12 +126,15 @@ fn header_bytes(headers: &http::HeaderMap) -> usize {
 /// Answers one request of the admin listener.
 pub async fn admin(
     app: Arc<App>,
-    router: axum::Router,
+    desk: Desk,
     caller: Caller,
     request: Request<Incoming>,
 ) -> Response<axum::body::Body> {
     let path = request.uri().path();
-    if let Some(response) = health::answer(&app, path, health::Detail::Full) {
+    // A probe names the machine as it likes, and is told no name.
+    if !brings_proof(&request)
+        && let Some(response) = health::answer(&app, path, health::Detail::Parts)
+    {
         return response.map(axum::body::Body::from);
     }
     if !is_our_host(&app, &request) || !is_our_origin(&app, &request) {
@@ -138,17 +146,58 @@ pub async fn admin(
         .map(axum::body::Body::from);
     }
     if path == "/metrics" && request.method() == Method::GET {
-        return metrics(&app).map(axum::body::Body::from);
+        return match metrics_for(&app, &desk, &request).await {
+            Ok(labels) => metrics(&app, labels).map(axum::body::Body::from),
+            Err(error) => error.into_response(),
+        };
+    }
+    if path == "/readyz" || path == "/healthz" {
+        return probed(&app, &desk, &request).await;
     }
     let mut request = request.map(axum::body::Body::new);
     request.extensions_mut().insert(axum::extract::ConnectInfo(caller.peer));
-    match AssertUnwindSafe(router.oneshot(request)).catch_unwind().await {
+    match AssertUnwindSafe(desk.router.oneshot(request)).catch_unwind().await {
         Ok(Ok(response)) => response,
         Ok(Err(never)) => match never {},
         Err(_) => {
             tracing::error!("an admin request panicked");
             document(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error").map(axum::body::Body::from)
         }
+    }
+}
+
+/// Whether there is anything by which somebody could be an administrator.
+fn brings_proof(request: &Request<Incoming>) -> bool {
+    request.headers().contains_key(header::AUTHORIZATION) || request.headers().contains_key(header::COOKIE)
+}
+
+/// Health for whoever brings a proof: names for administrators. A cookie may be anybody's of this host and refuses nobody;
+/// a token that proves nobody is a mistake to be told. While the store is away a probe still hears the verdict.
+async fn probed(app: &App, desk: &Desk, request: &Request<Incoming>) -> Response<axum::body::Body> {
+    let detail = match desk.roles(request.headers()).await {
+        Ok(roles) => health::Detail::Named(roles),
+        Err(error) if error.is_unauthenticated() && request.headers().contains_key(header::AUTHORIZATION) => {
+            return error.into_response();
+        }
+        Err(_) => health::Detail::Parts,
+    };
+    let answer = health::answer(app, request.uri().path(), detail);
+    answer.unwrap_or_else(|| document(StatusCode::NOT_FOUND, "not_found", "no probe")).map(axum::body::Body::from)
+}
+
+/// Which labels of metrics whoever asks is shown. Scrapes go on while the store is away, without names.
+async fn metrics_for(app: &App, desk: &Desk, request: &Request<Incoming>) -> Result<Labels, ApiError> {
+    if app.settings.admin.metrics == MetricsFor::Everybody {
+        return Ok(Labels::All);
+    }
+    if !request.headers().contains_key(header::AUTHORIZATION) {
+        return Ok(Labels::WithoutNames);
+    }
+    match desk.roles(request.headers()).await {
+        Ok(roles) if roles.sees_all() => Ok(Labels::All),
+        Ok(_) => Err(ApiError::forbidden()),
+        Err(error) if error.is_unauthenticated() => Err(error),
+        Err(_) => Ok(Labels::WithoutNames),
     }
 }
 
@@ -173,7 +222,7 @@ fn is_our_origin(app: &App, request: &Request<Incoming>) -> bool {
     same || app.settings.admin.origins.iter().any(|ours| ours == origin)
 }
 
-fn metrics(app: &App) -> Response<Vec<u8>> {
+fn metrics(app: &App, labels: Labels) -> Response<Vec<u8>> {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let (backlog, metrics) = (app.audit.backlog(), &app.metrics);
     metrics.task_panics.set(number(app.tasks.panics()));
@@ -185,7 +234,7 @@ fn metrics(app: &App) -> Response<Vec<u8>> {
     metrics.audit_lost.set(number(backlog.lost.saturating_add(backlog.unrecorded)));
     metrics.audit_rejected.set(number(backlog.rejected));
     metrics.audit_store_failures.set(number(backlog.store_failures));
-    let mut response = Response::new(app.metrics.render());
+    let mut response = Response::new(app.metrics.render(labels));
     let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     response

@@ -1,21 +1,25 @@
 //! `/healthz` and `/readyz`: whether the process lives, and whether it should get requests.
 //!
 //! Ready means: the registry is loaded, records can be written, and the process is not stopping. The admin listener
-//! also tells which options trade safety for something else, and which resources are closed because of their rows.
+//! also tells which options trade safety for something else, and how many resources are closed because of their rows;
+//! which ones, it tells administrators alone, each of its own tenants.
 
 use http::{Response, StatusCode, header};
 use serde_json::json;
 
+use crate::admin::roles::Roles;
 use crate::app::App;
 use crate::registry::compile::BadRow;
 
 /// How much is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// The verdict alone.
     Verdict,
-    /// Also every check, relaxed option and closed resource.
-    Full,
+    /// Also every check and relaxed option, and how many resources are closed.
+    Parts,
+    /// Also which ones, as far as these roles see them.
+    Named(Roles),
 }
 
 /// The answer to `path`, if it is one of the two.
@@ -33,24 +37,23 @@ fn ready(app: &App, detail: Detail) -> Response<Vec<u8>> {
     let is_ready = is_ready(app);
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let verdict = if is_ready { "ready" } else { "not ready" };
-    let body = match detail {
-        Detail::Verdict => json!({"status": verdict}),
-        Detail::Full => {
-            let checks: serde_json::Map<_, _> =
-                checks.iter().map(|(name, fine)| ((*name).to_owned(), json!(fine))).collect();
-            let world = app.registry.snapshot();
-            // What is wrong with them is told to administrators alone (`/api/v1/health`) and to the log.
-            let named = |(tenant, row): (&str, &BadRow)| json!({"tenant": tenant, "kind": row.kind, "name": row.name});
-            let closed: Vec<_> = world.bad_rows().take(MOST_ROWS).map(named).collect();
-            json!({
-                "status": verdict,
-                "checks": checks,
-                "revision": world.revision,
-                "closed": closed,
-                "relaxed": app.settings.relaxed(),
-            })
-        }
+    let mut body = json!({"status": verdict});
+    let roles = match &detail {
+        Detail::Verdict => return document(status, &body),
+        Detail::Parts => None,
+        Detail::Named(roles) => Some(roles),
     };
+    let world = app.registry.snapshot();
+    body["checks"] = checks.iter().map(|(name, fine)| ((*name).to_owned(), json!(fine))).collect();
+    body["revision"] = json!(world.revision);
+    body["relaxed"] = json!(app.settings.relaxed());
+    body["closed_rows"] = json!(world.bad_rows().count());
+    if let Some(roles) = roles {
+        // What is wrong with them is told by `/api/v1/health` and by the log.
+        let seen = world.bad_rows().filter(|(tenant, _)| roles.sees(tenant));
+        let named = |(tenant, row): (&str, &BadRow)| json!({"tenant": tenant, "kind": row.kind, "name": row.name});
+        body["closed"] = seen.take(MOST_ROWS).map(named).collect();
+    }
     document(status, &body)
 }
 

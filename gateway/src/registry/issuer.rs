@@ -236,7 +236,8 @@ impl IssuerDocument {
     }
 }
 
-fn is_url(text: &str) -> bool {
+/// Whether this can be an issuer: no query, fragment, user or password.
+pub(crate) fn is_url(text: &str) -> bool {
     url::Url::parse(text).is_ok_and(|url| {
         matches!(url.scheme(), "https" | "http")
             && url.has_host()

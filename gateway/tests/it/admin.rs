@@ -8,6 +8,7 @@ mod identity;
 mod keys;
 mod live;
 mod records;
+mod sso;
 mod tenants;
 
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -7,7 +7,7 @@ use crate::clock::Micros;
 use json::{Json, Object};
 
 /// When the token ends (its `exp` plus the leeway), if it is in its time at `now`.
-pub(super) fn in_time(claims: &Object, now: Micros) -> Option<Micros> {
+pub(crate) fn in_time(claims: &Object, now: Micros) -> Option<Micros> {
     let end = seconds(claims.get("exp")?)?.checked_add(LEEWAY)?;
     let issued = match claims.get("iat") {
         None => None,
@@ -24,8 +24,13 @@ pub(super) fn in_time(claims: &Object, now: Micros) -> Option<Micros> {
     (begun && short && now < end).then_some(end)
 }
 
+/// When it was issued, if it says so.
+pub(crate) fn issued(claims: &Object) -> Option<Micros> {
+    seconds(claims.get("iat")?)
+}
+
 /// Whether `aud` names `wanted`: as a text, or as one of an array of texts.
-pub(super) fn is_for(claims: &Object, wanted: &[String]) -> bool {
+pub(crate) fn is_for(claims: &Object, wanted: &[String]) -> bool {
     let ours = |text: &str| wanted.iter().any(|one| one == text);
     match claims.get("aud") {
         Some(Json::String(text)) => ours(text),
@@ -38,7 +43,7 @@ pub(super) fn is_for(claims: &Object, wanted: &[String]) -> bool {
 }
 
 /// A claim that must be a text, neither empty nor endless.
-pub(super) fn text<'a>(claims: &'a Object, name: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(claims: &'a Object, name: &str) -> Option<&'a str> {
     claims.str(name).filter(|text| (1..=LONGEST_TEXT).contains(&text.len()))
 }
 
@@ -57,7 +62,7 @@ fn seconds(value: &Json) -> Option<Micros> {
 }
 
 /// How far the clocks of issuer and gateway may differ.
-pub(super) const LEEWAY: Micros = 60_000_000;
+pub(crate) const LEEWAY: Micros = 60_000_000;
 /// Longest life of a token.
 const LONGEST_LIFE: Micros = 24 * 3_600_000_000;
 /// Longest text of a claim that is used.

@@ -51,7 +51,7 @@ fn issuer<'a>(said: &Object, tenant: &'a TenantWorld) -> Option<&'a Arc<Issuer>>
 }
 
 /// A claim by its name, or by a pointer.
-fn claim<'a>(said: &'a Object, name: &str) -> Option<&'a Json> {
+pub(crate) fn claim<'a>(said: &'a Object, name: &str) -> Option<&'a Json> {
     let Some(path) = name.strip_prefix('/') else { return said.get(name) };
     let mut steps = path.split('/').map(|step| step.replace("~1", "/").replace("~0", "~"));
     let first = said.get(&steps.next()?)?;
@@ -60,7 +60,7 @@ fn claim<'a>(said: &'a Object, name: &str) -> Option<&'a Json> {
 
 /// Groups are a text or a list of texts; anything else is not ours to interpret, and refused: a group may be what a
 /// caller is denied by.
-fn groups(claim: Option<&Json>) -> Option<Vec<String>> {
+pub(crate) fn groups(claim: Option<&Json>) -> Option<Vec<String>> {
     let is_group = |text: &&str| (1..=LONGEST_GROUP).contains(&text.len());
     match claim {
         None => Some(Vec::new()),

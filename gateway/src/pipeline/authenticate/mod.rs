@@ -16,10 +16,10 @@
 
 mod api_key;
 mod certificate;
-mod claims;
+pub(crate) mod claims;
 pub(crate) mod gateway_token;
 mod identity;
-mod issuer_token;
+pub(crate) mod issuer_token;
 pub(crate) mod jws;
 pub mod throttle;
 

@@ -150,8 +150,8 @@ async fn tokens_and_accounts_carry_no_more_than_their_maker_has() {
 
 /// A browser: it keeps the cookie and knows what the page was told.
 pub(super) struct Browser {
-    cookie: String,
-    csrf: String,
+    pub(super) cookie: String,
+    pub(super) csrf: String,
 }
 
 impl Browser {

@@ -2,9 +2,11 @@
 
 use chancery::admin::roles;
 use http::{Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Desk, TOKEN};
+use super::access::token;
+use super::{Desk, TOKEN, card_spec};
+use crate::harness::Db;
 
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::PATCH];
 
@@ -53,6 +55,60 @@ async fn the_description_names_token_and_revisions() {
     assert_eq!(if_match(parameters("/api/v1/tenants/{tenant}/cards/{name}/credential", "put")), Some(false));
     let create = &description["components"]["schemas"]["NewKeySpec"]["required"];
     assert_eq!(create, &serde_json::json!(["principal"]));
+}
+
+/// What probes and scrapes are told: names of what is a tenant's own, to administrators who may read there.
+#[tokio::test]
+async fn names_of_tenants_are_told_to_administrators_alone() {
+    let desk = Desk::acme().await;
+    desk.make("/tenants", "other", &json!({})).await;
+    let url = desk.h.agents.echo_url.clone();
+    desk.make("/tenants/acme/cards", "parrot", &card_spec("Echo", &url)).await;
+    let metrics = &desk.h.app.metrics;
+    metrics.calls.count("acme", "parrot", "send", "ok");
+    metrics.calls.count("other", "owl", "send", "ok");
+    desk.h.damage("UPDATE cards SET state = 'broken' WHERE tenant = 'acme'").await;
+    let get = async |path: &str, bearer: &str| {
+        let headers: &[(&str, &str)] = if bearer.is_empty() { &[] } else { &[("authorization", bearer)] };
+        desk.ask(Method::GET, path, headers, Vec::new()).await
+    };
+    let mut bearers = vec![String::new(), format!("Bearer {TOKEN}")];
+    for (role, tenant) in [("auditor", "*"), ("tenant_admin", "acme"), ("auditor", "other")] {
+        bearers.push(format!("Bearer {}", token(&desk, json!([{"role": role, "tenant": tenant}])).await));
+    }
+    let [nobody, root, auditor, acme, other] = bearers.as_slice() else { panic!() };
+    let sum = r#"chancery_calls_total{operation="send",outcome="ok"} 2"#;
+    let named = r#"chancery_calls_total{card="parrot",operation="send",outcome="ok",tenant="acme"} 1"#;
+    let open = get("/metrics", nobody).await;
+    assert!(open.text().contains(sum) && open.text().contains("chancery_registry_revision"), "{}", open.text());
+    for name in ["acme", "parrot", "other", "owl"] {
+        assert!(!open.text().contains(&format!("\"{name}\"")), "{name}");
+        assert!(!get("/readyz", nobody).await.text().contains(name), "{name}");
+    }
+    for bearer in [root, auditor] {
+        assert!(get("/metrics", bearer).await.text().contains(named));
+    }
+    for bearer in [acme, other] {
+        assert_eq!(get("/metrics", bearer).await.status, StatusCode::FORBIDDEN, "not all tenants are its own");
+    }
+    for (bearer, closed) in [(root, 1), (auditor, 1), (acme, 1), (other, 0)] {
+        let ready = get("/readyz", bearer).await.json();
+        assert_eq!(ready["closed"].as_array().unwrap().len(), closed, "{ready}");
+        assert_eq!(ready["closed_rows"], 1);
+    }
+    // A wrong token is told so by both; a cookie of somebody else's is nobody's.
+    for path in ["/metrics", "/readyz"] {
+        assert_eq!(get(path, "Bearer chancery_admin_nonsense").await.status, StatusCode::UNAUTHORIZED, "{path}");
+        let cookie = desk.ask(Method::GET, path, &[("cookie", "theme=dark")], Vec::new()).await;
+        assert_eq!((cookie.status, cookie.text().contains("acme")), (StatusCode::OK, false), "{path}");
+    }
+    desk.h.finish().await;
+
+    let open = Desk::open_with(Db::Sqlite, &[("CHANCERY__ADMIN__METRICS_OPEN", "true")]).await.unwrap();
+    open.h.app.metrics.calls.count("acme", "parrot", "send", "ok");
+    let shown = open.ask(Method::GET, "/metrics", &[], Vec::new()).await.text();
+    assert!(shown.contains(named) && shown.contains(r#"chancery_relaxed_option{option="admin.metrics_open"} 1"#));
+    open.h.finish().await;
 }
 
 #[tokio::test]

@@ -135,7 +135,17 @@ async fn a_draft_can_be_tried_as_the_gateway_would_call_it() {
     desk.make("/tenants/acme/cards", "gone", &gone).await;
     let seen = attempt(&desk, "gone", "hello").await;
     assert_eq!(names(&seen), ["sent", "failed", "done"]);
-    desk.h.finish().await;
+    desk.h.expect_records(3);
+    let records = desk.h.finish().await;
+    let told = |outcome: &str, card: &str| {
+        let record = records.iter().find(|record| record.outcome == outcome).unwrap_or_else(|| panic!("{records:#?}"));
+        let opened = &serde_json::from_slice::<Value>(&record.document).unwrap()["opened"];
+        assert_eq!((&opened["entrance"], &opened["admin"]), (&json!("try"), &json!("admin")), "{opened}");
+        assert_eq!((record.card.as_deref(), record.principal.as_deref()), (Some(card), None), "{opened}");
+    };
+    told("ok", "echo");
+    told("blocked", "echo");
+    told("upstream_error", "gone");
 }
 
 #[tokio::test]

@@ -111,9 +111,13 @@ impl Key {
 
     /// A token with these claims.
     pub(crate) fn token(&self, claims: &Value) -> String {
-        let header = json!({"alg": "EdDSA", "kid": self.signing.kid(), "typ": "JWT"});
+        self.signed(&json!({"alg": "EdDSA", "kid": self.signing.kid(), "typ": "JWT"}), claims)
+    }
+
+    /// Whatever the header says.
+    pub(crate) fn signed(&self, header: &Value, claims: &Value) -> String {
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let signed = format!("{}.{}", part(&header), part(claims));
+        let signed = format!("{}.{}", part(header), part(claims));
         let signature = self.signing.signature(signed.as_bytes());
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
