@@ -267,8 +267,17 @@ fn every_problem_of_single_sign_on_is_named() {
     found.sort_unstable();
     let oidc = |key: &str| format!("admin.oidc.{key}");
     let wanted = [
-        "account_claim", "allowed_domains", "client_id", "client_secret_file", "issuer", "roles", "roles", "roles",
-        "scopes", "session", "surprise",
+        "account_claim",
+        "allowed_domains",
+        "client_id",
+        "client_secret_file",
+        "issuer",
+        "roles",
+        "roles",
+        "roles",
+        "scopes",
+        "session",
+        "surprise",
     ];
     assert_eq!(found, wanted.map(oidc));
     let alone = load(&enough(&[("CHANCERY__ADMIN__OIDC__PASSWORDS", "false")])).unwrap_err().0;

@@ -164,11 +164,13 @@ async fn the_floor_is_read_and_not_changed_by_those_whom_it_binds() {
 async fn no_operation_of_a_tenants_administrator_changes_its_floor() {
     let desk = Desk::acme().await;
     let made = desk.make("/tenants/acme/policies", "floor", &policy_spec("heron")).await;
-    let changed = desk.put("/tenants/acme/policies/floor", &policy_spec("egret"), made["revision"].as_i64().unwrap()).await;
+    let changed =
+        desk.put("/tenants/acme/policies/floor", &policy_spec("egret"), made["revision"].as_i64().unwrap()).await;
     assert_eq!(changed.status, StatusCode::OK);
     let tenant = desk.read("/tenants/acme").await["revision"].as_i64().unwrap();
     assert_eq!(desk.put("/tenants/acme", &json!({"floor_policy": "floor"}), tenant).await.status, StatusCode::OK);
-    let before = (desk.read("/tenants/acme/policies/floor").await, desk.read("/tenants/acme/policies/floor/history").await);
+    let before =
+        (desk.read("/tenants/acme/policies/floor").await, desk.read("/tenants/acme/policies/floor/history").await);
     let own = Program::with(&desk, "tenant_admin", "acme").await;
     let mut tried = 0;
     for (method, path, need) in RULES.iter().filter(|(_, path, _)| path.contains("/policies/{name}")) {
@@ -181,7 +183,8 @@ async fn no_operation_of_a_tenants_administrator_changes_its_floor() {
             assert!(!answer.status.is_success(), "{method} {path}: {}", answer.text());
             tried += usize::from(answer.status == StatusCode::FORBIDDEN);
         }
-        let now = (desk.read("/tenants/acme/policies/floor").await, desk.read("/tenants/acme/policies/floor/history").await);
+        let now =
+            (desk.read("/tenants/acme/policies/floor").await, desk.read("/tenants/acme/policies/floor/history").await);
         assert_eq!(before, now, "{method} {path}");
     }
     assert!(tried >= 2, "{tried}");
