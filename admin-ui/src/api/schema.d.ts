@@ -31,7 +31,10 @@ export interface paths {
         };
         /** One account. */
         get: operations["get_admins_name"];
-        /** Changes an account's roles and state. One that is disabled is signed out, and its tokens are revoked. */
+        /**
+         * Changes an account's roles and state. Its sessions and tokens may at once do no more than it may; one that is disabled
+         *     is signed out, and its tokens are revoked.
+         */
         put: operations["put_admins_name"];
         post?: never;
         /** Removes an account; its sessions end, and its tokens are revoked. */
@@ -49,7 +52,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Gives an account a new password; all its sessions end. */
+        /** Gives an account a new password; all its sessions end, and its tokens are revoked. */
         put: operations["put_admins_name_password"];
         post?: never;
         delete?: never;
@@ -151,7 +154,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Changes one's own password; every other session ends. */
+        /** Changes one's own password; every other session ends. Tokens stay: revoke those that somebody else may have. */
         put: operations["put_me_password"];
         post?: never;
         delete?: never;
@@ -173,6 +176,40 @@ export interface paths {
         post: operations["post_session"];
         /** Signs out: the session ends on the server too. */
         delete: operations["delete_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/sso": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sends the browser to the provider. */
+        get: operations["get_session_sso"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/sso/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Takes what the provider sent the browser back with: opens a session, or says on the sign-in page why not. */
+        get: operations["get_session_sso_callback"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -812,6 +849,8 @@ export interface components {
             created_at: string;
             /** @description `adm-…` */
             id: string;
+            /** @description Of single sign-on: the provider that vouches for it. */
+            issuer?: string | null;
             /** @description Always `Admin`. */
             kind: string;
             /** @description What is typed in to sign in. */
@@ -821,16 +860,14 @@ export interface components {
              * @description Send it back as `If-Match` to change it.
              */
             revision: number;
-            /** @description Of single sign-on: the provider that vouches for it. */
-            issuer?: string | null;
-            /** @description Of single sign-on: the provider's own name for it. */
-            subject?: string | null;
-            /** @description What it signs in with. The roles of single sign-on come from the provider, at each sign-in. */
-            source: components["schemas"]["Source"];
             /** @description RFC 3339; absent before the first sign-in. */
             signed_in_at?: string | null;
+            /** @description What it signs in with. The roles of single sign-on come from the provider, at each sign-in. */
+            source: components["schemas"]["Source"];
             /** @description What an administrator writes. */
             spec: components["schemas"]["AdminSpec"];
+            /** @description Of single sign-on: the provider's own name for it. */
+            subject?: string | null;
             /** @description RFC 3339. */
             updated_at: string;
         };
@@ -1470,6 +1507,8 @@ export interface components {
                 created_at: string;
                 /** @description `adm-…` */
                 id: string;
+                /** @description Of single sign-on: the provider that vouches for it. */
+                issuer?: string | null;
                 /** @description Always `Admin`. */
                 kind: string;
                 /** @description What is typed in to sign in. */
@@ -1479,16 +1518,14 @@ export interface components {
                  * @description Send it back as `If-Match` to change it.
                  */
                 revision: number;
-                /** @description Of single sign-on: the provider that vouches for it. */
-                issuer?: string | null;
-                /** @description Of single sign-on: the provider's own name for it. */
-                subject?: string | null;
-                /** @description What it signs in with. The roles of single sign-on come from the provider, at each sign-in. */
-                source: components["schemas"]["Source"];
                 /** @description RFC 3339; absent before the first sign-in. */
                 signed_in_at?: string | null;
+                /** @description What it signs in with. The roles of single sign-on come from the provider, at each sign-in. */
+                source: components["schemas"]["Source"];
                 /** @description What an administrator writes. */
                 spec: components["schemas"]["AdminSpec"];
+                /** @description Of single sign-on: the provider's own name for it. */
+                subject?: string | null;
                 /** @description RFC 3339. */
                 updated_at: string;
             }[];
@@ -1692,9 +1729,9 @@ export interface components {
             public_url?: string | null;
             /** @description What it may do. */
             roles: components["schemas"]["Assignment"][];
+            source?: components["schemas"]["Source"] | null;
             /** @description `bootstrap`, `token` or `session`. */
             way: string;
-            source?: null | components["schemas"]["Source"];
         };
         /** @description What makes an account. */
         NewAdminSpec: {
@@ -1760,7 +1797,7 @@ export interface components {
         /** @description What makes a token. */
         NewTokenSpec: {
             /**
-             * @description RFC 3339; absent for one that does not expire.
+             * @description RFC 3339; absent for one that does not expire, or in 30 days where single sign-on vouches for the maker.
              * @default null
              */
             expires_at: string | null;
@@ -1770,7 +1807,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description What it may do; at most what its maker may give.
+             * @description What it may do; at most what its maker may give, and never more than its maker may do later.
              * @default []
              */
             roles: components["schemas"]["Assignment"][];
@@ -1950,27 +1987,15 @@ export interface components {
             /** @description From the link that was printed. */
             token: string;
         };
-        /**
-         * @description What an account signs in with.
-         * @enum {string}
-         */
-        Source: "password" | "sso";
-        /** @description What the sign-in page offers. */
-        SsoOffer: {
-            /** @description What the button says after "Sign in with". */
-            label: string;
-            /** @description Where the button leads; `?to=` names the view to show afterwards. */
-            start: string;
-        };
         /** @description Whether the first account is still to be made. */
         SetupState: {
             /** @description It is; the link for it was printed at the start. */
             needed: boolean;
-            /** @description Whoever asks is signed in. */
-            signed_in: boolean;
             /** @description Whether people sign in with passwords. */
             passwords: boolean;
-            sso?: null | components["schemas"]["SsoOffer"];
+            /** @description Whoever asks is signed in. */
+            signed_in: boolean;
+            sso?: components["schemas"]["SsoOffer"] | null;
         };
         /** @description What is typed in to sign in. */
         SignIn: {
@@ -2071,6 +2096,18 @@ export interface components {
              * @description Milliseconds, interpolated.
              */
             p99_ms?: number | null;
+        };
+        /**
+         * @description What an account signs in with.
+         * @enum {string}
+         */
+        Source: "password" | "sso";
+        /** @description What the sign-in page offers. */
+        SsoOffer: {
+            /** @description What the button says after "Sign in with". */
+            label: string;
+            /** @description Where the button leads; `?to=` names the view to show afterwards. */
+            start: string;
         };
         /** @description What changes a card's life. */
         StateEdit: {
@@ -2954,6 +2991,14 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2980,6 +3025,61 @@ export interface operations {
                 content?: never;
             };
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_session_sso: {
+        parameters: {
+            query?: {
+                /** @description The view of the page to show afterwards. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description to the provider, or back to the page with `?sso=` and a word for what is wrong */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_session_sso_callback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description to the page; with `?sso=` and a word where nobody was signed in */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4452,6 +4552,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Resource"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             412: {

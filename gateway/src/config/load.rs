@@ -150,13 +150,14 @@ fn merge(merged: &mut Table, gathered: &mut Gathered, origin: &str, table: &Tabl
             continue;
         };
         for (key, value) in keys {
-            match value {
-                Value::Table(inner) if NESTED.contains(&(section.as_str(), key.as_str())) => {
-                    for (name, value) in inner {
-                        merge_value(merged, gathered, origin, (section, &format!("{key}.{name}")), value);
-                    }
+            if let Value::Table(inner) = value
+                && NESTED.contains(&(section.as_str(), key.as_str()))
+            {
+                for (name, value) in inner {
+                    merge_value(merged, gathered, origin, (section, &format!("{key}.{name}")), value);
                 }
-                value => merge_value(merged, gathered, origin, (section, key), value),
+            } else {
+                merge_value(merged, gathered, origin, (section, key), value);
             }
         }
     }
@@ -225,15 +226,11 @@ fn unnested(key: &str, value: Value) -> (&str, Value) {
 
 fn put(merged: &mut Table, gathered: &mut Gathered, origin: &str, (section, key): (&str, &str), value: Value) {
     let entry = merged.entry(section).or_insert_with(|| Value::Table(Table::new()));
-    match (entry, unnested(key, value)) {
-        (Value::Table(keys), (outer, Value::Table(inner))) if outer != key => {
-            let nested = keys.entry(outer).or_insert_with(|| Value::Table(Table::new()));
-            if let Value::Table(nested) = nested {
-                nested.extend(inner);
-            }
-        }
-        (Value::Table(keys), (key, value)) => drop(keys.insert(key.to_owned(), value)),
-        (_, _) => {}
+    let Value::Table(keys) = entry else { return };
+    let (outer, value) = unnested(key, value);
+    match (keys.get_mut(outer), value) {
+        (Some(Value::Table(nested)), Value::Table(inner)) if outer != key => nested.extend(inner),
+        (_, value) => drop(keys.insert(outer.to_owned(), value)),
     }
     gathered.origins.insert(format!("{section}.{key}"), origin.to_owned());
 }

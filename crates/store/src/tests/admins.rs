@@ -210,4 +210,23 @@ on_both! {
         assert_eq!(store.admin_session("s1").await, Ok(None));
         assert_eq!(store.admin_token("a").await.unwrap().unwrap().revoked, Some(3));
     }
+    async fn a_database_from_before_single_sign_on_keeps_its_accounts(given) {
+        let store = &given.store;
+        store.create_admin(&admin("ann"), 1).await.unwrap();
+        for undo in [
+            "DROP INDEX admins_by_sso",
+            "ALTER TABLE admins DROP COLUMN sso_issuer",
+            "ALTER TABLE admins DROP COLUMN sso_subject",
+            "DROP TABLE admin_sso_uses",
+            "DELETE FROM _sqlx_migrations WHERE version = 8",
+        ] {
+            given.execute(undo).await;
+        }
+        assert_eq!(store.pending_migrations().await, Ok(vec![8]));
+        store.migrate().await.unwrap();
+        let row = store.admin("ann").await.unwrap().unwrap();
+        assert_eq!((row.password.as_deref(), row.sso_issuer, row.sso_subject), (Some("hash"), None, None));
+        let made = store.enter_by_sso(&entry(1, &subject("https://idp.test", "u1"), "bob", b"[1]"), 2).await;
+        assert!(matches!(made, Ok(SsoOutcome::Entered(_))), "{made:?}");
+    }
 }
