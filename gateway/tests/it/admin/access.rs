@@ -194,7 +194,7 @@ async fn the_first_account_is_made_by_its_link_once(db: Db) {
     let Some(desk) = Desk::open_with(db, &[]).await else { return };
     assert_eq!(
         desk.ask(Method::GET, "/api/v1/setup", &[], vec![]).await.json(),
-        json!({"needed": true, "signed_in": false})
+        json!({"needed": true, "signed_in": false, "passwords": true})
     );
     let wrong = post(&desk, "/setup", &json!({"token": "x".repeat(43), "name": "eve", "password": PASSWORD})).await;
     assert_eq!(problem_paths(&wrong), ["token"]);
@@ -211,7 +211,7 @@ async fn the_first_account_is_made_by_its_link_once(db: Db) {
     assert_eq!((again.status, code(&again).as_str()), (StatusCode::CONFLICT, "setup_done"));
     assert_eq!(
         desk.ask(Method::GET, "/api/v1/setup", &[("cookie", &ada.cookie)], vec![]).await.json(),
-        json!({"needed": false, "signed_in": true})
+        json!({"needed": false, "signed_in": true, "passwords": true})
     );
     // The token of the file works as it did.
     assert_eq!(desk.read("/me").await["way"], "bootstrap");
