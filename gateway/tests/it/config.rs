@@ -59,9 +59,18 @@ fn schema_describes_every_key() {
     let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let defaults: toml::Table = chancery::config::load::DEFAULTS.parse().unwrap();
     for (section, keys) in &defaults {
-        for key in keys.as_table().unwrap().keys() {
-            let property = &schema["properties"][section]["properties"][key];
-            assert!(property["description"].is_string(), "{section}.{key} has no description: {property}");
+        every_key_is_described(section, keys, &schema["properties"][section]);
+    }
+}
+
+/// Sections within a section are described key by key, too.
+fn every_key_is_described(section: &str, keys: &toml::Value, described: &serde_json::Value) {
+    for (key, value) in keys.as_table().unwrap() {
+        let property = &described["properties"][key];
+        assert!(property["description"].is_string(), "{section}.{key} has no description: {property}");
+        if property["properties"].is_object() {
+            every_key_is_described(&format!("{section}.{key}"), value, property);
+        } else {
             assert!(!property["default"].is_null() && !property["type"].is_null(), "{section}.{key}: {property}");
         }
     }
