@@ -87,7 +87,7 @@ export function Shell(): ReactNode {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p={10} style={{ background: 'var(--panel)', borderColor: 'var(--line)' }}>
+      <AppShell.Navbar p={10} style={{ background: 'var(--panel)', borderColor: 'var(--line)', overflowY: 'auto' }}>
         <nav aria-label={s.mainMenu}>
           {tenant && [s.groupTraffic, s.groupTenant, s.groupAccess].map((group) => (
             <div key={group}>

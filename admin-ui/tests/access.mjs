@@ -305,7 +305,7 @@ export async function accessSteps({ step, check, axeClean, api, call, page, watc
 }
 
 /** What the new views say when there is much, or when something is wrong. */
-export async function accessStates({ step, check, axeClean, open, api, context, ADMIN }) {
+export async function accessStates({ step, axeClean, open, context, ADMIN }) {
   await step('hundreds of grants, groups, limits and issuers', async () => {
     const many = await open({ storageState: await context.storageState() })
     const list = (make) => (route) => {

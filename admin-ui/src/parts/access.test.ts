@@ -10,8 +10,8 @@ import { credentialOf } from './secret'
 import { changed } from './settings'
 
 const grant = (name: string, spec: object) => ({ name, spec: { cards: [], operations: [], ...spec } }) as unknown as Grant
-const principal = (name: string, groups?: string[]) => ({ name, spec: { ...(groups ? { groups } : {}) } }) as unknown as Principal
-const card = (name: string, tags?: string[]) => ({ name, spec: { ...(tags ? { tags } : {}) } }) as unknown as Card
+const principal = (name: string, groups?: string[]) => ({ name, spec: groups ? { groups } : {} }) as unknown as Principal
+const card = (name: string, tags?: string[]) => ({ name, spec: tags ? { tags } : {} }) as unknown as Card
 
 describe('grants', () => {
   it('select cards by name, by tag and as any', () => {

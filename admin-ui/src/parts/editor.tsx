@@ -1,4 +1,4 @@
-// A JSON editor with what is wrong at its place. Loaded only where it is used: it is larger than the rest of a view.
+// An editor of JSON, or of Cedar, with what is wrong at its place. Loaded only where it is used: it is larger than the rest of a view.
 
 import { json, jsonParseLinter } from '@codemirror/lang-json'
 import { linter, lintGutter, type Diagnostic } from '@codemirror/lint'
@@ -8,7 +8,7 @@ import CodeMirror from '@uiw/react-codemirror'
 import { useMemo, type ReactNode } from 'react'
 import type { FieldProblem } from '../api/client'
 import { agentCard } from './complete'
-import { placeOf } from './place'
+import { placeOf, placeOfLine } from './place'
 
 export default function Editor({ value, change, label, problems, readOnly = false, height = '420px', of = 'any' }: {
   value: string
@@ -17,20 +17,20 @@ export default function Editor({ value, change, label, problems, readOnly = fals
   problems: FieldProblem[]
   readOnly?: boolean
   height?: string
-  /** What is written: agent cards are completed and checked by their schema. */
-  of?: 'any' | 'card'
+  /** What is written: agent cards are completed and checked by their schema; Cedar is plain text here. */
+  of?: 'any' | 'card' | 'cedar'
 }): ReactNode {
   const scheme = useComputedColorScheme()
   const extensions = useMemo(() => {
     const said = linter((view): Diagnostic[] => {
       const text = view.state.doc.toString()
       return problems.map((problem) => {
-        const { from, to } = placeOf(text, problem.path)
+        const { from, to } = of === 'cedar' ? placeOfLine(text, problem.problem) : placeOf(text, problem.path)
         return { from, to, severity: 'error', message: problem.problem }
       })
     })
     return [
-      ...(of === 'card' ? [agentCard()] : []), json(), linter(jsonParseLinter()), said, lintGutter(), EditorView.lineWrapping,
+      ...(of === 'card' ? [agentCard()] : []), ...(of === 'cedar' ? [] : [json(), linter(jsonParseLinter())]), said, lintGutter(), EditorView.lineWrapping,
       EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     ]
   }, [problems, label, of])

@@ -24,6 +24,18 @@ export function placeOf(text: string, path: string): Place {
   return found
 }
 
+/** The rest of the line that a problem names (`line 3, column 5: …`); the whole first line where it names none. */
+export function placeOfLine(text: string, problem: string): Place {
+  const named = /line (\d+)(?:, column (\d+))?/.exec(problem)
+  const lines = text.split('\n')
+  const line = Math.min(Number(named?.[1] ?? 1), lines.length) - 1
+  const before = lines.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0)
+  // Columns count characters, not the halves that some of them have here.
+  const within = [...(lines[line] ?? '')].slice(0, Number(named?.[2] ?? 1) - 1).join('').length
+  const to = before + (lines[line] ?? '').length
+  return { from: Math.min(before + within, to), to }
+}
+
 class Scanner {
   private at = 0
   private readonly text: string

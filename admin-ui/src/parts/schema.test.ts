@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import schemas from './agentcard.schema.json'
 import { cardOf, ofCard } from './cardjson'
 import { cardLint, complete } from './complete'
+import { placeOfLine } from './place'
 import { addressesOf, EXAMPLE_CARD, generation, misfits, rootOf, type Cards } from './schema'
 
 const cards = schemas as Cards
@@ -69,5 +70,13 @@ describe('cards from JSON', () => {
   })
   it('take the API’s problems to their place in the card', () => {
     expect(ofCard([{ path: 'spec.card.skills.0.tags', problem: 'p' }, { path: 'name', problem: 'q' }])).toEqual([{ path: 'skills.0.tags', problem: 'p' }])
+  })
+})
+
+describe('places by line', () => {
+  it('are those that a problem names', () => {
+    const text = 'one\ntw\u{1f600}o three\nfour'
+    const marked = (problem: string) => { const { from, to } = placeOfLine(text, problem); return text.slice(from, to) }
+    expect([marked('line 2, column 5: what'), marked('line 3: x'), marked('are too many'), marked('line 99, column 99: x')]).toEqual([' three', 'four', 'one', ''])
   })
 })
