@@ -157,7 +157,7 @@ function Overview({ card }: { card: Card }): ReactNode {
             <dt>{s.policy}</dt><dd>{card.spec.policy ? <Anchor component={Link} to={`/t/${card.tenant}/policies/${card.spec.policy}` as string} size="sm">{card.spec.policy}</Anchor> : s.policyDefault}</dd>
             <dt>{s.visibility}</dt><dd>{card.spec.visibility ?? 'public'}</dd>
             <dt>{s.trust}</dt><dd>{card.spec.trust_tier ?? '–'}</dd>
-            <dt>{s.credential}</dt>
+            <dt>{s.credentialShort}</dt>
             <dd><CredentialState card={card} mayWrite={mayWrite} /></dd>
             <dt>{s.limits}</dt><dd><UseOf tenant={card.tenant} kind="card" name={card.name} /></dd>
           </dl>
