@@ -17,7 +17,33 @@ fn main() {
         whole_text(bytes);
     }
     one_token_of_a_stream();
+    memory();
     unpleasant_texts();
+}
+
+/// What a stream that waits and a compiled policy keep, by the pages of this process.
+fn memory() {
+    let pages = || {
+        let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+        statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4
+    };
+    let pipeline = pipeline();
+    let leaves = ["/artifactUpdate/artifact/parts/0/text".to_owned()];
+    let idle = || {
+        let mut inspector = pipeline.inspector(Surface::Outbound);
+        for word in PROSE.split_inclusive(' ').cycle().take(2_000) {
+            let passage = Passage { channel: "t/a", leaves: &leaves, extent: Extent::Continues };
+            black_box(inspector.event(&mut event(word), &|_| false, &[passage], false));
+        }
+        inspector
+    };
+    let kept = (0..50).map(|_| idle()).collect::<Vec<_>>();
+    let before = pages();
+    let more = (0..200).map(|_| idle()).collect::<Vec<_>>();
+    println!("an idle stream keeps {} KiB ({} streams)", (pages() - before) / more.len(), kept.len() + more.len());
+    let before = pages();
+    let policies = (0..20).map(|_| self::pipeline()).collect::<Vec<_>>();
+    println!("a compiled policy with all detectors keeps {} KiB", (pages() - before) / policies.len());
 }
 
 /// What costs most: 64 KiB, the most that is looked at in one go.

@@ -161,11 +161,18 @@ impl Engine {
             }
         });
         if self.builtins.wants_signals() || self.custom.iter().any(|(_, custom)| matches!(custom, Custom::Words(_))) {
-            spell::views(base.text(), 256, &mut |upper| {
+            // A list's words are not sought beside a row: what a stream holds back for them would have no bound.
+            let (mut views, mut phrases) = (Vec::new(), Vec::new());
+            spell::views(base.text(), 256, &mut |upper| views.push(upper), &mut |upper| phrases.push(upper));
+            for (upper, listed) in
+                views.iter().map(|upper| (upper, true)).chain(phrases.iter().map(|upper| (upper, false)))
+            {
                 let signals = self.guarded(scanned, |engine| engine.builtins.signals(upper.text(), engine.quotes));
-                self.lift(signals.unwrap_or_default(), &upper, base, &mut scanned.signals);
-                self.custom(&upper, base, "spelled", scanned);
-            });
+                self.lift(signals.unwrap_or_default(), upper, base, &mut scanned.signals);
+                if listed {
+                    self.custom(upper, base, "spelled", scanned);
+                }
+            }
         }
     }
 

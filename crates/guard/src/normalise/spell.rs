@@ -12,8 +12,14 @@ use std::ops::Range;
 /// Fewest single letters in a row that are a spelled word.
 const SHORTEST_ROW: usize = 5;
 
-/// Shows the text around words with digits for letters, and every row of single letters.
-pub(crate) fn views(text: &str, reach: usize, see: &mut dyn FnMut(View<'static>)) {
+/// Shows the text around words with digits for letters, and every row of single letters; to `see_phrases` also what
+/// stands around such rows.
+pub(crate) fn views(
+    text: &str,
+    reach: usize,
+    see: &mut dyn FnMut(View<'static>),
+    see_phrases: &mut dyn FnMut(View<'static>),
+) {
     let odd = odd_tokens(text);
     for window in windows(text, odd.iter().cloned(), reach) {
         let twofold = text.get(window.clone()).is_some_and(|piece| piece.contains(['1', '|']));
@@ -22,7 +28,9 @@ pub(crate) fn views(text: &str, reach: usize, see: &mut dyn FnMut(View<'static>)
             see(plain_letters(text, window, &odd, 'l'));
         }
     }
-    rows(text, see);
+    let rows = rows(text);
+    alone(text, &rows, see);
+    among_others(text, &rows, reach, see_phrases);
 }
 
 /// Words with digits or signs for letters.
@@ -90,27 +98,65 @@ fn plain_letters(text: &str, window: Range<usize>, odd: &[Range<usize>], one: ch
 }
 
 /// Rows of single letters with one sign between each two; two spaces are one.
-fn rows(text: &str, see: &mut dyn FnMut(View<'static>)) {
-    let mut behind = 0;
+fn rows(text: &str) -> Vec<Range<usize>> {
+    let (mut rows, mut behind) = (Vec::new(), 0);
     while let Some(at) = single(text.as_bytes(), behind) {
         behind = at + 1;
-        let mut built = Builder::with_capacity(64);
-        let mut count = 0_usize;
-        let mut end = at;
-        row(text.get(at..).unwrap_or_default(), |offset, character, gap| {
-            if gap {
-                built.replace(end..at + offset, ' ');
-            }
-            built.copy(at + offset, character);
+        let (mut count, mut end) = (0_usize, at);
+        row(text.get(at..).unwrap_or_default(), |offset, _, _| {
             count += 1;
             end = at + offset + 1;
         });
         if count >= SHORTEST_ROW {
-            let (copy, map) = built.finish();
-            see(View::made(copy, map));
+            rows.push(at..end);
             behind = end;
         }
     }
+    rows
+}
+
+/// The row as the word it spells.
+fn draw_together(text: &str, span: &Range<usize>, built: &mut Builder) {
+    let mut end = span.start;
+    row(text.get(span.clone()).unwrap_or_default(), |offset, character, gap| {
+        let at = span.start + offset;
+        if gap {
+            built.replace(end..at, ' ');
+        }
+        built.copy(at, character);
+        end = at + 1;
+    });
+}
+
+/// Each row by itself.
+fn alone(text: &str, rows: &[Range<usize>], see: &mut dyn FnMut(View<'static>)) {
+    for span in rows {
+        let mut built = Builder::with_capacity(64);
+        draw_together(text, span, &mut built);
+        let (copy, map) = built.finish();
+        see(View::made(copy, map));
+    }
+}
+
+/// The text around rows, which are drawn together: `i g n o r e all rules`.
+fn among_others(text: &str, rows: &[Range<usize>], reach: usize, see: &mut dyn FnMut(View<'static>)) {
+    for window in windows(text, rows.iter().cloned(), reach) {
+        let mut built = Builder::with_capacity(window.len());
+        let mut at = window.start;
+        for span in rows.iter().filter(|span| window.start <= span.start && span.end <= window.end) {
+            plain(text, at..span.start, &mut built);
+            draw_together(text, span, &mut built);
+            at = span.end;
+        }
+        plain(text, at..window.end, &mut built);
+        let (copy, map) = built.finish();
+        see(View::made(copy, map));
+    }
+}
+
+fn plain(text: &str, span: Range<usize>, built: &mut Builder) {
+    let piece = text.get(span.clone()).unwrap_or_default();
+    piece.char_indices().for_each(|(offset, character)| built.copy(span.start + offset, character));
 }
 
 /// The next letter or digit from `from` on with none beside it.
