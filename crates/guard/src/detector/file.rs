@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `file.type` | a type that is not on the list |
 //! | `file.mismatch` | not what its media type says |
-//! | `file.archive` | a container whose content is not looked at |
+//! | `file.archive` | a container whose content is not looked at, also one that is something else to readers of first bytes |
 //! | `file.program` | something a machine would run |
 //! | `file.size` | too large |
 
@@ -130,6 +130,7 @@ impl Files {
             {
                 Some("file.archive")
             }
+            Nature::Media(_) | Nature::Unknown if is_container_too(bytes) => Some("file.archive"),
             Nature::Media(real) => declared.filter(|said| !agree(said, real)).map(|_| "file.mismatch"),
             Nature::Archive(real) => declared.filter(|said| !agree_container(said, real)).map(|_| "file.mismatch"),
             Nature::Text => declared.filter(|said| never_text(said)).map(|_| "file.mismatch"),
@@ -145,6 +146,20 @@ impl Files {
     fn allows_declared(&self, declared: Option<&str>) -> bool {
         declared.is_some_and(|declared| self.allow.iter().any(|one| one == declared))
     }
+}
+
+/// Readers of zip look at the end, readers of PDF within the first kilobyte: such a file is one thing to one program and
+/// another to the next.
+fn is_container_too(bytes: &[u8]) -> bool {
+    let pdf = bytes.get(..1024).unwrap_or(bytes).windows(5).any(|five| five == b"%PDF-");
+    // The last record of an archive: 22 bytes and a comment whose length it names.
+    let tail = bytes.get(bytes.len().saturating_sub(22 + 65_535)..).unwrap_or_default();
+    let ends = |at: usize| {
+        let comment = tail.get(at.saturating_add(20)..at.saturating_add(22));
+        let comment = comment.and_then(|length| length.first_chunk::<2>()).map(|length| u16::from_le_bytes(*length));
+        comment.is_some_and(|length| at.saturating_add(22).saturating_add(usize::from(length)) == tail.len())
+    };
+    pdf || tail.windows(4).enumerate().any(|(at, four)| four == b"PK\x05\x06" && ends(at))
 }
 
 fn agree(said: &str, real: &str) -> bool {
@@ -199,6 +214,11 @@ mod tests {
         assert_eq!(files.look(b"MZ\x90", Some("image/png")), Some("file.program"));
         assert_eq!(files.look(b"PK\x03\x04", Some("application/zip")), Some("file.archive"));
         assert_eq!(files.look(b"hello world", Some("image/png")), Some("file.mismatch"));
+        let picture = |tail: &[u8]| [b"\x89PNG\r\n\x1a\nIEND".as_slice(), tail].concat();
+        let end = b"PK\x05\x06\0\0\0\0\x01\0\x01\0\x2e\0\0\0\x20\0\0\0\x02\0hi";
+        assert_eq!(files.look(&picture(end), Some("image/png")), Some("file.archive"));
+        assert_eq!(files.look(&picture(&end[..23]), Some("image/png")), None, "no archive ends so");
+        assert_eq!(files.look(&picture(b"%PDF-1.7"), Some("image/png")), Some("file.archive"));
         let some = Files { allow: vec!["image/*".to_owned(), "application/pdf".to_owned()], max_bytes: Some(10) };
         assert_eq!(some.look(b"GIF89a", Some("image/gif")), None);
         assert_eq!(some.look(b"%PDF-1.7", Some("application/pdf")), None);
