@@ -1,6 +1,6 @@
 """The evaluation of the guardrails: builds its sets outside the repository, judges them, writes a table with intervals.
 
-    python3 crates/guard/eval/run.py [--half test|dev] [--write docs/guardrails-quality.md] [--misses N]
+    python3 crates/guard/eval/run.py [--half test|dev] [--write docs/guardrails-quality.md] [--misses N] [--alone]
 
 Rules are written on the dev half only; the other half is what is published. Half of a text: its SHA-256.
 """
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import zipfile
 
+import beside
 import generate
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -156,6 +157,7 @@ def main():
     parser.add_argument("--write")
     parser.add_argument("--misses", type=int, default=0)
     parser.add_argument("--profile", default="release")
+    parser.add_argument("--alone", action="store_true", help="without the other engines")
     args = parser.parse_args()
     PROFILE = args.profile
     folders, missing = fetch()
@@ -181,7 +183,8 @@ def main():
         show(args, texts, hits, True)
     note("\n### Personal data\n")
     note("| kind | precision | recall | F1 |\n|---|---|---|---|")
-    made, nearly = [(kind, text) for kind, text in generate.pii() if half(text)], mine(generate.near())
+    made_pii, nearly = [(kind, text) for kind, text in generate.pii() if half(text)], mine(generate.near())
+    made = made_pii
     judged, judged_near = judge(POLICY, [text for _, text in made]), judge(POLICY, nearly)
     for kind in sorted({kind for kind, _ in made}):
         true = sum(kind in one["kinds"] for (of, _), one in zip(made, judged) if of == kind)
@@ -232,6 +235,15 @@ def main():
     whole = {text: formats_value(text) for text in planted}
     leaks = sum(value in one.get("out", "") for one, value in zip(judge(acting, planted, stream=True), whole.values()))
     note(f"* planted keys that came out of a stream whole: {leaks} of {len(planted)}")
+    if not args.alone:
+        secret_texts = [text for name, text in generate.secrets() if half(text)]
+        few = docs[:2500]
+        beside.secrets(note, CACHE, (secret_texts, docs, ids), lambda texts: flagged(judge(POLICY, texts), "secret."))
+        beside.personal(note, CACHE, (made_pii, nearly, docs), lambda texts: [one["kinds"] for one in judge(POLICY, texts)])
+        wanted = {name: mine(texts) for name, texts in sets.items()}
+        harmless = {name: mine(texts) for name, texts in benign.items()} | {f"documentation ({len(few)} lines)": few}
+        ours = lambda texts: [one["score"] >= 70 for one in judge(POLICY, texts)]
+        beside.injection(note, CACHE, (wanted, harmless), generate.transforms(), ours)
     if args.write:
         publish(pathlib.Path(args.write), "\n".join(out))
 
