@@ -110,7 +110,11 @@ impl RequestFacts<'_> {
 
     /// Refuses a body that is not JSON by its header.
     pub(crate) fn check_content_type(&self) -> Result<(), Fault> {
-        if self.content_type.is_some_and(is_json) { Ok(()) } else { Err(Fault::of(FaultKind::ContentTypeHeader)) }
+        if self.content_type.is_some_and(|value| is_json(value) && is_utf8(value)) {
+            Ok(())
+        } else {
+            Err(Fault::of(FaultKind::ContentTypeHeader))
+        }
     }
 }
 
@@ -163,6 +167,16 @@ pub(crate) fn unsupported(text: &str) -> Fault {
 /// The media type without parameters, in lower case.
 pub(crate) fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// JSON is UTF-8 (RFC 8259 §8.1); who says that it wrote something else is not read as if it had not.
+fn is_utf8(content_type: &str) -> bool {
+    let parameters = content_type.split(';').skip(1).filter_map(|one| one.split_once('='));
+    let mut charsets = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    charsets.all(|(_, value)| {
+        let value = value.trim().trim_matches('"');
+        ["utf-8", "utf8", "us-ascii"].iter().any(|known| value.eq_ignore_ascii_case(known))
+    })
 }
 
 /// `application/json` and `application/*+json`.
