@@ -114,9 +114,9 @@ describe('findings', () => {
     expect(marked('x', [{ ...found, start: 50, end: 60 }])).toEqual([{ text: 'x' }])
   })
   it('of cards are said in words', () => {
-    expect(flagWords({ path: 'spec.card.skills.0.description', problem: 'is flagged: instructions' })).toContain('tells the model')
-    expect(flagWords({ path: 'spec.card.skills.0.description', problem: 'is flagged: instructions' })).toContain('skills 1 › description')
-    expect(flagWords({ path: 'spec.card.name', problem: 'is flagged: something' })).toContain('something')
+    expect(flagWords({ path: 'spec.card.skills.0.description', problem: 'is flagged: tells the model that reads it what to do (injection)' }))
+      .toBe('“skills 1 › description” tells the model that reads it what to do (injection)')
+    expect(flagWords({ path: 'spec.card', problem: 'could not be looked at' })).toBe('“the card” could not be looked at')
   })
 })
 

@@ -34,6 +34,32 @@ pub struct Remark {
     pub severity: Severity,
 }
 
+impl Remark {
+    /// What is the matter, in words for the person who registers the card: what is behind "the text …".
+    #[must_use]
+    pub fn words(&self) -> &'static str {
+        match self.rule.as_str() {
+            "injection" => "tells the model that reads it what to do",
+            "card.imperative" => "tells the reader which agent to use, or what to send it",
+            "card.markup" => "holds markup that a page would run or load",
+            "card.data_url" => "holds a whole document in an address",
+            "card.scheme" => "leads somewhere unusual",
+            "card.superlative" => "praises itself",
+            "card.recommended" => "says that somebody vouches for it",
+            "card.length" => "is unusually long",
+            "card.skills" => "lists unusually many skills",
+            "card.tags" => "has unusually many tags",
+            "card.internal_host" => "names an address of an inner network",
+            "card.other_host" => "leads to a host that is not the agent's",
+            "card.security" => "asks callers for no proof any more, which it did before",
+            "text.hidden" => "holds characters that are not shown, or turn the text around",
+            "encoding.nested" => "holds text in a double disguise",
+            rule if rule.starts_with("secret.") => "holds what looks like a key or password",
+            _ => "was found by the card guard",
+        }
+    }
+}
+
 /// Compiled rules.
 pub struct CardGuard {
     pipeline: Pipeline,

@@ -486,6 +486,26 @@ pub(super) async fn remarks(admin: &Shared, tenant: &str, spec: &Tree) -> Result
     Ok(Remarks { problems, flags })
 }
 
+/// What the card guard says of a spec that was read from an agent.
+pub(super) fn flags(admin: &Shared, spec: &Tree) -> Vec<FieldProblem> {
+    take_apart(spec, None)
+        .map_or_else(|_| Vec::new(), |parts| under("spec", admin.compiler.flags(&parts.document, None)))
+}
+
+/// `spec.card.skills.0.description` as people say it: `"skills 1 › description"`.
+pub(super) fn place_in_words(path: &str) -> String {
+    let inside = path.strip_prefix("spec.card").unwrap_or(path).trim_start_matches('.');
+    let mut words = String::new();
+    for member in inside.split('.').filter(|member| !member.is_empty()) {
+        match member.parse::<usize>() {
+            Ok(at) => words.push_str(&format!(" {}", at.saturating_add(1))),
+            Err(_) if words.is_empty() => words.push_str(member),
+            Err(_) => words.push_str(&format!(" › {member}")),
+        }
+    }
+    if words.is_empty() { "the card".to_owned() } else { format!("\"{words}\"") }
+}
+
 /// A card that the card guard flags is published only when somebody has said that this very document was reviewed.
 fn reviewed(admin: &Shared, card: &Card<'_>, before: Option<&[u8]>) -> Result<(), ApiError> {
     if matches!(card.state, CardLife::Draft | CardLife::Pending | CardLife::Disabled) || before == Some(card.document) {

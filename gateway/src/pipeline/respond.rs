@@ -118,8 +118,7 @@ pub(super) fn published(
         Reply::Answer(mut answer, size) if kind == OperationKind::GetExtendedCard => {
             let bad =
                 || Reject::from(ForwardError::BadAnswer(BadAnswer::Shape { member: "card", problem: "is no card" }));
-            if let Some(flag) = compiler.flags(&json::write(&answer.body), None).into_iter().next() {
-                let rule = flag.problem.trim_start_matches("is flagged: ").to_owned();
+            if let Some(rule) = compiler.flagged_by(&json::write(&answer.body)) {
                 let policy = "card guard".to_owned();
                 return Err(GuardError::Blocked { surface: guard::Surface::Card, policy, rule }.into());
             }

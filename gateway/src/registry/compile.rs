@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::sign::{PublicKey, SigningKey};
+use guard::card::{Remark, Severity};
 use store::{
     CardFacts, CardState, GrantRow, KeyPurpose, KeyRow, PolicyRow, PrincipalRow, PrincipalState, SigningKeyRow,
     SigningKeyState, Table, TenantId, TenantRows, TenantState,
@@ -103,16 +104,29 @@ impl Compiler {
     /// somebody has reviewed it (T-CARD-1). `before` is the document that is published now.
     #[must_use]
     pub fn flags(&self, document: &[u8], before: Option<&[u8]>) -> Vec<Problem> {
-        let read = |bytes: &[u8]| json::read(bytes, &json::Limits::default()).ok();
-        let (Some(guard), Some(card)) = (&self.card_guard, read(document)) else {
+        let Some(remarks) = self.flagged(document, before) else {
             return vec![Problem::new("/card", "could not be looked at")];
         };
-        let before = before.and_then(read);
-        let remarks = guard.remarks(&card, before.as_ref()).into_iter();
-        remarks
-            .filter(|remark| remark.severity == guard::card::Severity::Flag)
-            .map(|remark| Problem::new(format!("/card{}", remark.pointer), format!("is flagged: {}", remark.rule)))
-            .collect()
+        let problem = |remark: &Remark| format!("is flagged: {} ({})", remark.words(), remark.rule);
+        remarks.iter().map(|remark| Problem::new(format!("/card{}", remark.pointer), problem(remark))).collect()
+    }
+
+    /// The rule that flags a card first, if one does.
+    #[must_use]
+    pub fn flagged_by(&self, document: &[u8]) -> Option<String> {
+        match self.flagged(document, None) {
+            None => Some("unreadable".to_owned()),
+            Some(remarks) => remarks.into_iter().next().map(|remark| remark.rule),
+        }
+    }
+
+    /// None if it can't be looked at.
+    fn flagged(&self, document: &[u8], before: Option<&[u8]>) -> Option<Vec<Remark>> {
+        let read = |bytes: &[u8]| json::read(bytes, &json::Limits::default()).ok();
+        let (guard, card) = (self.card_guard.as_ref()?, read(document)?);
+        let mut remarks = guard.remarks(&card, before.and_then(read).as_ref());
+        remarks.retain(|remark| remark.severity == Severity::Flag);
+        Some(remarks)
     }
 
     /// The whole tenant. `before` is the state that is replaced.

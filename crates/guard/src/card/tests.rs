@@ -2,6 +2,19 @@
 
 use super::*;
 
+#[test]
+fn every_rule_has_words_of_its_own() {
+    let rules = RULES.iter().map(|(rule, ..)| *rule);
+    let more = ["card.length", "card.skills", "card.tags", "card.internal_host", "card.other_host", "card.security"];
+    let detectors = ["injection", "text.hidden", "encoding.nested", "secret.github"];
+    let mut words: Vec<&str> = Vec::new();
+    for rule in rules.chain(more).chain(detectors) {
+        let remark = Remark { rule: rule.to_owned(), pointer: String::new(), severity: Severity::Flag };
+        assert!(!remark.words().contains("card guard") && !words.contains(&remark.words()), "{rule}");
+        words.push(remark.words());
+    }
+}
+
 /// An honest card with one text put in place of `description` of the card, of a skill, a tag or an example.
 fn cards(text: &str) -> [Json; 4] {
     let build = |description: &str, skill: &str, tag: &str, example: &str| {

@@ -172,6 +172,13 @@ pub(super) async fn import(
         answer.insert("import", tree(&report)?);
         return Ok((StatusCode::OK, Written(answer.into())));
     }
+    let flags = cards::flags(&admin, &spec);
+    report.warnings.extend(flags.iter().map(|flag| format!("{} {}", cards::place_in_words(&flag.path), flag.problem)));
+    if !flags.is_empty() {
+        report
+            .warnings
+            .push("the card stays pending until somebody has read that and says so with reviewed".to_owned());
+    }
     let card = cards::make((&admin, &who), &tenant, &name, &spec, "imported").await.map_err(as_sent)?;
     let mut answer = json::Object::from([("card", card)]);
     answer.insert("import", tree(&report)?);
