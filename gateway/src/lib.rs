@@ -18,7 +18,7 @@
 //! | [`pipeline`] [`upstream`] [`reject`] | calls of agents, the way to them, our refusals |
 //! | [`admin`] [`live`] | the admin API and its page · what happens now |
 //! | [`registry`] [`seal`] | rows → compiled snapshot, kept fresh · secrets at rest |
-//! | [`simulate`] | what a policy would say to a text |
+//! | [`simulate`] | what a policy would say to a text, and to what was recorded |
 //! | [`telemetry`] | logs and metrics |
 
 pub mod admin;

@@ -1,7 +1,10 @@
 //! What a policy would say to some texts, without a call: for `chancery guard test` and the admin API's `simulate`.
+//! What it would have made of recorded exchanges is in [`recorded`].
 //!
 //! Takes a compiled policy and texts. Gives outcomes, the texts as they would go on, and findings with their spans.
 //! Never keeps or logs a text.
+
+pub mod recorded;
 
 use guard::{Outcome, Pipeline, Surface};
 use json::Json;

@@ -688,7 +688,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Says what a policy, or a draft of it, would do to some texts. Nothing is stored. */
+        /**
+         * Says what a policy, or a draft of it, would do to some texts, and what would have become of the findings in recorded
+         *     exchanges. Texts of exchanges are not kept, so `recorded.unknown` says what can't be known. Nothing is stored.
+         */
         post: operations["post_tenants_tenant_policies_name_simulate"];
         delete?: never;
         options?: never;
@@ -1227,6 +1230,35 @@ export interface components {
          * @enum {string}
          */
         Effect: "Allow" | "Deny";
+        /** @description One exchange that would have fared otherwise. */
+        Example: {
+            /** @description Which card. */
+            card?: string | null;
+            /** @description The record's id. */
+            id: string;
+            /** @description When it began. */
+            opened_at: string;
+            /** @description The rule of the draft that decides it. */
+            rule?: string | null;
+            /** @description Then. */
+            was: components["schemas"]["Fate"];
+            /** @description Under the draft. */
+            would: components["schemas"]["Fate"];
+        };
+        /**
+         * @description How an exchange fared under policies.
+         * @enum {string}
+         */
+        Fate: "passed" | "changed" | "blocked";
+        /** @description Exchanges that fared alike. */
+        Fates: {
+            /** @description How many. */
+            exchanges: number;
+            /** @description Then. */
+            was: components["schemas"]["Fate"];
+            /** @description Under the draft, as far as the findings decide it. */
+            would: components["schemas"]["Fate"];
+        };
         /** @description One thing wrong with what was sent. */
         FieldProblem: {
             /** @description Where: a dotted path or RFC 6901 pointer into what was sent. */
@@ -1931,12 +1963,71 @@ export interface components {
             /** @description Whose exchange. */
             tenant: string;
         };
+        /** @description Which recorded exchanges. */
+        Recorded: {
+            /** @description Also those that this policy did not judge, as if it had. */
+            all?: boolean;
+            /** @description Of which card. */
+            card?: string | null;
+            /** @description Begun at or after (RFC 3339). */
+            from?: string | null;
+            /**
+             * Format: int32
+             * @description At most this many, the newest (1 to 10 000, default 1 000).
+             */
+            limit?: number | null;
+            /** @description Begun before (RFC 3339). */
+            until?: string | null;
+        };
         /** @description A page of records, newest first; of one tree, the first call first. */
         Records: {
             /** @description Newest first; of one tree, the first call first. */
             items: components["schemas"]["RecordView"][];
             /** @description Send it as `cursor` for the rest; absent on the last page. */
             next_cursor?: string | null;
+        };
+        /** @description Findings of one kind with one fate. */
+        Recounted: {
+            /** @description What kind of thing. */
+            detector: string;
+            /** @description In how many exchanges. */
+            exchanges: number;
+            /**
+             * Format: int64
+             * @description How many findings.
+             */
+            findings: number;
+            /** @description The rule that found it. */
+            name: string;
+            /** @description Where. */
+            surface: string;
+            /** @description What was done, `action/mode`. */
+            was: string;
+            /** @description What the draft would have done, `action/mode`, `nothing` or `undecided`. */
+            would: string;
+        };
+        /** @description What the records say about a draft. */
+        Replayed: {
+            /** @description Exchanges that would have fared otherwise, newest first, at most 20. */
+            examples: components["schemas"]["Example"][];
+            /** @description How many exchanges were weighed. */
+            exchanges: number;
+            /** @description How many fared how, then and under the draft. */
+            fates: components["schemas"]["Fates"][];
+            /** @description The findings, by kind and by what would have become of them. */
+            findings: components["schemas"]["Recounted"][];
+            /** @description Whether older ones that fit were not read. */
+            more: boolean;
+            /** @description When the newest of them began. */
+            newest?: string | null;
+            /** @description What the draft looks for and nobody looked for then. */
+            not_looked_for: components["schemas"]["Unseen"][];
+            /** @description When the oldest of them began. */
+            oldest?: string | null;
+            /** @description Exchanges of which at least one finding is undecided and that nothing else blocks. */
+            undecided: number;
+            /** @description What can't be known from records, in sentences. */
+            unknown: string[];
         };
         /** @description A resource as the API shows it. */
         Resource: {
@@ -2240,6 +2331,7 @@ export interface components {
         };
         /** @description What it came to. */
         Tried: {
+            recorded?: components["schemas"]["Replayed"] | null;
             /** @description One for each text. */
             results: components["schemas"]["Simulated"][];
             /** @description On which surface. */
@@ -2252,18 +2344,28 @@ export interface components {
         };
         /** @description What to try. */
         Try: {
+            recorded?: components["schemas"]["Recorded"] | null;
             /** @description A draft to try in place of the stored policy. */
             spec?: unknown;
             /** @description `a2a_inbound`, `a2a_outbound` or `card`; by default the first that the policy guards. */
             surface?: string | null;
             /** @description The texts. */
-            texts: string[];
+            texts?: string[];
         };
         /**
          * @description What becomes of a subject that is not listed.
          * @enum {string}
          */
         Unlisted: "refuse" | "by_name";
+        /** @description Something the draft looks for that was not looked for. */
+        Unseen: {
+            /** @description In how many exchanges. */
+            exchanges: number;
+            /** @description Where. */
+            surface: string;
+            /** @description A kind, a group of kinds, or a rule's name. */
+            what: string;
+        };
         /** @description What changes a resource. */
         Update_GrantSpec: {
             /** @description What an administrator writes of a grant. */

@@ -11,6 +11,7 @@
 //! | [`policy`] | document → checked, compiled [`Pipeline`] |
 //! | [`pipeline`] | run the detectors, the worst action wins |
 //! | [`card`] | what in an agent card is written to a model, or to deceive |
+//! | [`recast`] | what a policy would make of a finding of which only the facts are left |
 //! | [`stream`] | the same for text that arrives in events, exactly |
 //! | [`external`] | what a policy says about guards elsewhere; asking them is the gateway's work |
 //! | `scan`, `view`, `inline` | one look at a tree: its leaves, neighbouring leaves joined, bytes inside them |
@@ -39,6 +40,7 @@ mod normalise;
 mod paint;
 pub mod pipeline;
 pub mod policy;
+pub mod recast;
 mod redact;
 mod scan;
 mod schema;
@@ -52,6 +54,7 @@ pub use external::External;
 pub use finding::{Action, Finding, Mode, Place};
 pub use pipeline::{Hold, Pipeline, inspect_all};
 pub use policy::{Options, PolicyError, Problem};
+pub use recast::{Facts, Recast, Unknown};
 pub use stream::{Extent, Flush, Inspector, Judged, Passage};
 pub use surface::Surface;
 pub use verdict::{Outcome, Verdict};

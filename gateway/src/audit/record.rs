@@ -172,6 +172,12 @@ pub struct FindingFact {
     pub hmac: Option<String>,
     /// How many of this kind.
     pub count: u32,
+    /// The policy that minded it, `name@version`.
+    #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// How sure the detector was, out of 100, where that varies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<u8>,
 }
 
 /// How long one stage took.
@@ -212,7 +218,7 @@ pub struct Closing {
     /// Which context.
     #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
-    /// Which policy judged it, and its revision.
+    /// Which policies judged it, as `name@version`, the tenant's floor first.
     #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
     /// What the detectors saw.
@@ -344,6 +350,8 @@ mod tests {
             pointer: some(),
             hmac: some(),
             count: 1,
+            by: some(),
+            score: None,
         };
         let closing = Closing {
             operation: some(),

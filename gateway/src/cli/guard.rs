@@ -1,4 +1,5 @@
-//! `chancery guard test`: what a policy would say to a text, with the spans. Works on a file without any gateway.
+//! `chancery guard test`: what a policy would say to a text, with the spans; works on a file without any gateway.
+//! `chancery guard simulate`: what a draft would have made of the exchanges that the gateway recorded.
 
 use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use guard::{Options, Pipeline, Surface};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::api::{AdminArgs, segment};
 use super::document::{Kind, collection_path};
@@ -18,6 +19,8 @@ use crate::simulate::{Simulated, simulate, surface};
 pub(super) enum GuardCommand {
     /// Say what a policy would do to texts; without any, to the lines of standard input.
     Test(TestArgs),
+    /// Say what a policy, or a draft of it, would have made of recorded exchanges.
+    Simulate(SimulateArgs),
 }
 
 /// Arguments of `test`.
@@ -36,12 +39,43 @@ pub(super) struct TestArgs {
     texts: Vec<String>,
 }
 
+/// Arguments of `simulate`.
+#[derive(Debug, Args)]
+pub(super) struct SimulateArgs {
+    /// The policy that is to be changed.
+    name: String,
+    /// Its tenant.
+    #[arg(short, long, env = "CHANCERY_TENANT", default_value = "default")]
+    tenant: String,
+    /// A file with the draft (YAML or JSON); without one, the policy as it is now.
+    #[arg(short, long)]
+    file: Option<PathBuf>,
+    /// Exchanges of this card alone.
+    #[arg(long)]
+    card: Option<String>,
+    /// Begun at or after (RFC 3339).
+    #[arg(long)]
+    from: Option<String>,
+    /// Begun before (RFC 3339).
+    #[arg(long)]
+    until: Option<String>,
+    /// At most this many, the newest.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
+    /// Also exchanges that this policy did not judge.
+    #[arg(long)]
+    all: bool,
+}
+
 /// Runs the command. Exit code 1 when a text would be blocked.
 ///
 /// # Errors
 /// The policy can't be read or is wrong, or a text would be blocked.
 pub(super) async fn run(command: GuardCommand, admin: &AdminArgs) -> Result<(), Failure> {
-    let GuardCommand::Test(args) = command;
+    let args = match command {
+        GuardCommand::Test(args) => args,
+        GuardCommand::Simulate(args) => return simulate_recorded(args, admin).await.map_err(Failure::from),
+    };
     let asked = match args.surface.as_deref() {
         None => None,
         Some(name) => Some(Surface::from_name(name).ok_or_else(|| {
@@ -58,6 +92,59 @@ pub(super) async fn run(command: GuardCommand, admin: &AdminArgs) -> Result<(), 
         show(&result, &text, admin.json)?;
     }
     if blocked == 0 { Ok(()) } else { Err(anyhow::anyhow!("{blocked} would be blocked").into()) }
+}
+
+async fn simulate_recorded(args: SimulateArgs, admin: &AdminArgs) -> anyhow::Result<()> {
+    let policies = collection_path(Kind::Policy, &args.tenant)?;
+    let path = format!("{policies}/{}/simulate", segment(&args.name)?);
+    let mut body = json!({"recorded": {"from": args.from, "until": args.until, "card": args.card, "all": args.all,
+        "limit": args.limit}});
+    if let Some(file) = &args.file {
+        body["spec"] = read(file)?;
+    }
+    let answer = admin.connect()?.post(&path, &body).await?;
+    let told = &answer["recorded"];
+    if admin.json {
+        return output::json(told);
+    }
+    let text = |pointer: &str| told.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
+    let more = if told["more"].as_bool() == Some(true) { "; there are older ones" } else { "" };
+    output::line(&format!("{} exchanges, {} to {}{more}", told["exchanges"], text("/oldest"), text("/newest")))?;
+    let tables: [(&str, &[(&str, &str)]); 4] = [
+        ("fates", &[("THEN", "/was"), ("UNDER THE DRAFT", "/would"), ("EXCHANGES", "/exchanges")]),
+        (
+            "findings",
+            &[
+                ("FOUND", "/detector"),
+                ("RULE", "/name"),
+                ("SURFACE", "/surface"),
+                ("THEN", "/was"),
+                ("UNDER THE DRAFT", "/would"),
+                ("FINDINGS", "/findings"),
+                ("EXCHANGES", "/exchanges"),
+            ],
+        ),
+        ("not_looked_for", &[("NOT LOOKED FOR THEN", "/what"), ("SURFACE", "/surface"), ("EXCHANGES", "/exchanges")]),
+        (
+            "examples",
+            &[
+                ("EXCHANGE", "/id"),
+                ("BEGAN", "/opened_at"),
+                ("CARD", "/card"),
+                ("THEN", "/was"),
+                ("UNDER THE DRAFT", "/would"),
+                ("BY", "/rule"),
+            ],
+        ),
+    ];
+    for (member, columns) in tables {
+        if let Some(items) = told[member].as_array().filter(|items| !items.is_empty()) {
+            output::line("")?;
+            output::table(columns, items)?;
+        }
+    }
+    output::line("")?;
+    told["unknown"].as_array().into_iter().flatten().filter_map(Value::as_str).try_for_each(output::line)
 }
 
 fn texts(given: Vec<String>) -> anyhow::Result<Vec<String>> {

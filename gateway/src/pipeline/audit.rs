@@ -188,13 +188,19 @@ impl Trail {
         });
     }
 
+    /// The policies that judge it, as `name@version`.
+    pub fn judged_by(&mut self, policies: Option<String>) {
+        self.closing.policy = policies;
+    }
+
     /// What the detectors saw, and how long they looked.
     pub fn inspected(&mut self, findings: Findings) {
         self.closing.guard_us = self.closing.guard_us.saturating_add(micros(findings.took));
         for finding in &findings.list {
             let labels = [finding.detector, finding.action.name(), finding.surface.name(), finding.mode.name()];
             self.metrics.findings.with_label_values(&labels).inc();
-            self.closing.policy.get_or_insert_with(|| format!("{}@{}", finding.policy, finding.version));
+            let by = format!("{}@{}", finding.policy, finding.version);
+            self.closing.policy.get_or_insert_with(|| by.clone());
             self.closing.findings.push(FindingFact {
                 detector: format!("{}:{}", finding.detector, finding.name),
                 surface: finding.surface.name().to_owned(),
@@ -203,19 +209,23 @@ impl Trail {
                 pointer: Some(finding.pointer.clone()),
                 hmac: Some(finding.hash.clone()),
                 count: 1,
+                by: Some(by),
+                score: (finding.detector == "injection").then_some(finding.score),
             });
         }
         for told in &findings.outside {
             let detector = if told.failed { "external.could_not_scan" } else { "external" };
             let labels = [detector, told.action.name(), told.surface.name(), told.mode.name()];
             self.metrics.findings.with_label_values(&labels).inc();
-            self.closing.policy.get_or_insert_with(|| format!("{}@{}", told.policy, told.version));
+            let by = format!("{}@{}", told.policy, told.version);
+            self.closing.policy.get_or_insert_with(|| by.clone());
             self.closing.findings.push(FindingFact {
                 detector: format!("{detector}:{}", told.name),
                 surface: told.surface.name().to_owned(),
                 action: format!("{}/{}", told.action.name(), told.mode.name()),
                 pointer: Some(told.pointer.clone()),
                 count: 1,
+                by: Some(by),
                 ..FindingFact::default()
             });
         }

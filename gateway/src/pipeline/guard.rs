@@ -113,6 +113,13 @@ impl Guards {
         }
     }
 
+    /// The policies' names and versions, for the record; none if there is none.
+    #[must_use]
+    pub fn names(&self) -> Option<String> {
+        let names = self.pipelines.iter().map(|policy| format!("{}@{}", policy.name(), policy.version()));
+        names.reduce(|all, one| format!("{all}, {one}"))
+    }
+
     /// The same for a call that came by `entrance`. The legacy proxy's routes say which way a call goes, and a call of a card
     /// of ours over `/outbound` leaves one agent and enters another: it is judged as both, so that no caller chooses which
     /// policy applies.

@@ -177,6 +177,7 @@ async fn run(
     // May it be said? Redacted or refused; findings are recorded either way.
     let guards = Guards::of(&permit, (head, &call), limits.guard_inline_bytes, &app.calls.outside);
     let guards = guards.through(route.entrance);
+    trail.judged_by(guards.names());
     let mut findings = Findings::default();
     let said = guards.request(call, size, head, &mut findings).await;
     trail.inspected(findings);

@@ -116,6 +116,46 @@ async fn a_key_cut_over_events_never_reaches_the_caller() {
     }
 }
 
+/// Harmless prose under every detector of ours: event N is with the caller before the agent writes N+1, and what stays
+/// behind is the word that is being written.
+#[tokio::test]
+async fn harmless_prose_leaves_event_by_event_under_every_detector() {
+    const PROSE: &str = "An agent answers in events, and each event carries a piece of what it has to say. The gateway looks \
+        at every piece, together with what came before; in 2024 it was 12 pieces a second (see section 3.1) on average. ";
+    let pieces: Vec<&str> = PROSE.split_inclusive(' ').collect();
+    let gates: Vec<Gate> = pieces.iter().map(|_| Gate::new()).collect();
+    let mut reply =
+        Reply::sse().event(r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#);
+    for (piece, gate) in pieces.iter().zip(&gates) {
+        reply = reply.wait(gate).event(append(piece, r#","append":true"#));
+    }
+    let done = r#"{"statusUpdate":{"taskId":"t1","contextId":"c1","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
+    let agent = Scripted::start(reply.event(done).end()).await.unwrap();
+    let mut spec = CardSpec::of(&agent.url(), Dialect::R1);
+    spec.policies = vec![policy(
+        r#"{"surfaces":["a2a_outbound"],"detectors":[{"id":"secret","action":"redact"},{"id":"pii","action":"redact"},
+            {"id":"injection","action":"block"},{"id":"text.hidden","action":"block"},{"id":"encoding.nested","action":"block"}]}"#,
+    )];
+    let rig = Plan::echo(spec).start().await;
+    let mut live = rig.live(rpc("SendStreamingMessage", &says("hi"))).await;
+    assert_eq!(live.event().await.unwrap().at("/result/task/id"), "t1");
+    let text = |event: crate::wire::Told| event.at("/result/artifactUpdate/artifact/parts/0/text");
+    let (mut sent, mut told, mut held) = (String::new(), String::new(), 0);
+    for (piece, gate) in pieces.iter().zip(&gates) {
+        gate.open();
+        sent += piece;
+        told += &text(live.event().await.unwrap());
+        assert!(sent.starts_with(&told), "{told}");
+        held += sent.len() - told.len();
+    }
+    assert!(held <= 8 * pieces.len(), "{held} characters held back over {} events", pieces.len());
+    while let Some(event) = live.event().await {
+        told += &text(event);
+    }
+    assert_eq!(told, PROSE);
+    assert_eq!(rig.outcome().await, "ok");
+}
+
 /// A change is in force for new calls of every gateway on the store; what runs is judged to its end by what it began with.
 async fn a_change_reaches_new_calls_everywhere(db: Db) {
     let Some(h) = Harness::start_with(db, Clock::System, &[]).await else { return };
