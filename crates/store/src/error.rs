@@ -25,6 +25,7 @@ pub enum Table {
     PolicyVersions,
     Principals,
     Revision,
+    SharedPlaces,
     SigningKeys,
     Tasks,
     Tenants,

@@ -12,9 +12,9 @@
 //!
 //! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `issuers`, `grants`, `policies`,
 //! `signing_keys` hold what administrators write; `tasks` who owns what and `expiry` when that ends; `usage` what was
-//! used of limits; `audit` the records; `admins` who administers and `sso` who is vouched
-//! for by another; `revision` the change list and `change` the transaction that writes it; `world` loads a whole
-//! tenant. `sql`, `word` and `text` serve all of them.
+//! used of limits and `places` what replicas hold of them; `audit` the records; `admins` who administers and `sso` who
+//! is vouched for by another; `revision` the change list and `change` the transaction that writes it; `world` loads a
+//! whole tenant. `sql`, `word` and `text` serve all of them.
 
 #[macro_use]
 mod sql;
@@ -31,6 +31,7 @@ mod grants;
 mod issuers;
 mod keys;
 mod open;
+mod places;
 mod policies;
 mod principals;
 mod revision;
@@ -56,6 +57,7 @@ pub use grants::{GrantRow, NewGrant};
 pub use issuers::{IssuerRow, NewIssuer};
 pub use keys::{KeyRow, KeyUse, NewKey};
 pub use open::{Pools, Store};
+pub use places::{PlaceKind, PlaceWish};
 pub use policies::{NewPolicy, PolicyEdit, PolicyRow, PolicyVersion};
 pub use principals::{NewPrincipal, PrincipalKind, PrincipalRow, PrincipalState};
 pub use revision::{Change, ChangeKind, IfMatch, Listener, Page};

@@ -327,6 +327,7 @@ const POSTGRES: &[Script] = &[
     (3, "permits", include_str!("../../../migrations/postgres/0003_permits.sql")),
     (4, "admins", include_str!("../../../migrations/postgres/0004_admins.sql")),
     (6, "audit_root", include_str!("../../../migrations/postgres/0006_audit_root.sql")),
+    (7, "shared_places", include_str!("../../../migrations/postgres/0007_shared_places.sql")),
     (8, "sso", include_str!("../../../migrations/postgres/0008_sso.sql")),
 ];
 const SQLITE: &[Script] = &[
@@ -335,6 +336,7 @@ const SQLITE: &[Script] = &[
     (3, "permits", include_str!("../../../migrations/sqlite/0003_permits.sql")),
     (4, "admins", include_str!("../../../migrations/sqlite/0004_admins.sql")),
     (6, "audit_root", include_str!("../../../migrations/sqlite/0006_audit_root.sql")),
+    (7, "shared_places", include_str!("../../../migrations/sqlite/0007_shared_places.sql")),
     (8, "sso", include_str!("../../../migrations/sqlite/0008_sso.sql")),
 ];
 

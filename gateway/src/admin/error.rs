@@ -267,6 +267,7 @@ const fn noun(table: store::Table) -> &'static str {
         store::Table::SigningKeys => "signing key",
         store::Table::Tasks => "task",
         store::Table::Tenants => "tenant",
+        store::Table::SharedPlaces => "place",
         store::Table::UsageCounts => "count",
     }
 }

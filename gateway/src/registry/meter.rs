@@ -4,6 +4,10 @@
 //! registry. Takes the time as an argument, never waits, never asks the store: `limit` tells the store what was used
 //! and tells the meter what the other replicas did.
 
+pub(crate) mod places;
+
+pub use places::{Kind, Places};
+
 use crate::clock::Micros;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -81,12 +85,17 @@ pub struct Meter {
     pub calls: AtomicUsize,
     /// Open streams.
     pub streams: AtomicUsize,
+    /// What the store has lent of calls in flight, where all replicas share them.
+    pub lent_calls: Places,
+    /// What it has lent of open streams.
+    pub lent_streams: Places,
     /// Bytes held.
     pub bytes: Arc<AtomicUsize>,
     /// When a caller that had come at the permitted pace would come next (GCRA), in microseconds.
     arrival: AtomicI64,
     tallies: Mutex<Tallies>,
     waits_for_store: AtomicBool,
+    is_lent_to: AtomicBool,
 }
 
 /// What is counted over all replicas.
@@ -191,6 +200,26 @@ impl Meter {
     /// Marks the meter as one whose counts the store must hear of; `true` for whoever must see to it.
     pub fn needs_store(&self) -> bool {
         !self.waits_for_store.swap(true, Ordering::AcqRel)
+    }
+
+    /// Marks the meter as one whose places the store lends; `true` for whoever must see to it.
+    pub fn needs_places(&self) -> bool {
+        // Most of the time it is marked already, and a read costs nobody anything.
+        !self.is_lent_to.load(Ordering::Acquire) && !self.is_lent_to.swap(true, Ordering::AcqRel)
+    }
+
+    /// The store lends it nothing any more.
+    pub fn needs_no_places(&self) {
+        self.is_lent_to.store(false, Ordering::Release);
+    }
+
+    /// Places of this kind: how many are in use here, and what is lent.
+    #[must_use]
+    pub fn places(&self, kind: Kind) -> (&AtomicUsize, &Places) {
+        match kind {
+            Kind::Call => (&self.calls, &self.lent_calls),
+            Kind::Stream => (&self.streams, &self.lent_streams),
+        }
     }
 
     /// What is new since the last time, on its way to the store.

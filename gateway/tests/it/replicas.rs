@@ -185,6 +185,121 @@ async fn limit(h: &Harness, settings: Value) {
     h.change_tenant("acme", |fields| fields.settings = serde_json::to_vec(&settings).unwrap()).await;
 }
 
+/// An agent whose streams go on until the gate opens, as card `slow`.
+async fn slow(h: &Harness, gate: &Gate) -> Scripted {
+    let (waits, made) = (gate.clone(), AtomicUsize::new(0));
+    let script = Script::by(move |_| {
+        let id = made.fetch_add(1, Ordering::Relaxed);
+        let state = "TASK_STATE_WORKING";
+        let task = format!(r#"{{"task":{{"id":"s{id}","contextId":"k{id}","status":{{"state":"{state}"}}}}}}"#);
+        Reply::sse().event(task).wait(&waits).end()
+    });
+    let agent = Scripted::start(script).await.unwrap();
+    h.card("acme", "slow", &agent.url(), "v10_http_json").await;
+    agent
+}
+
+/// A stream, if there is a place for it.
+async fn perhaps(at: SocketAddr, key: &str) -> Option<Live> {
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{}}}"#, says("hi"));
+    let mut live = Live::open(at, &Ask::post("/a2a/acme/slow").key(key).v10().json(&body).bytes()).await;
+    if live.status != 200 {
+        assert_eq!(live.status, 429);
+        return None;
+    }
+    assert!(live.event().await.is_some());
+    Some(live)
+}
+
+/// Opens streams at these until there are `count`.
+async fn fill(at: &[SocketAddr], key: &str, count: usize, open: &mut Vec<Live>) {
+    let began = Instant::now();
+    while open.len() < count {
+        for at in at {
+            open.extend(perhaps(*at, key).await);
+        }
+        assert!(began.elapsed() < LEASED, "{} of {count} are open", open.len());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A lease, and time to notice that it has ended.
+const LEASED: Duration = Duration::from_secs(60);
+const MANY: usize = 6;
+
+async fn places_are_shared(limits: Value) {
+    let shared = [("CHANCERY__LIMITS__SHARED", "true")];
+    let Some(h) = Harness::start_with(Db::Postgres, Clock::System, &shared).await else { return };
+    h.tenant("acme").await;
+    let gate = Gate::new();
+    let _agent = slow(&h, &gate).await;
+    let key = h.caller("acme", "bot", &["*"], &["*"]).await.key;
+    limit(&h, json!({ "limits": limits })).await;
+    let other = Replica::beside(&h, &shared).await;
+    let both = [h.public, other.public];
+    let mut open = Vec::new();
+    fill(&both, &key, MANY, &mut open).await;
+    // Each has been told by now what the other holds.
+    let full = Instant::now();
+    while full.elapsed() < Duration::from_secs(2) {
+        for at in both {
+            open.extend(perhaps(at, &key).await);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // At first contact a tenth of the limit, at least one, for each replica beyond it.
+    assert!((MANY..=MANY + both.len()).contains(&open.len()), "{}", open.len());
+    // What came free here is used there.
+    open.drain(..).for_each(Live::vanish);
+    fill(&[other.public], &key, MANY, &mut open).await;
+    gate.open();
+    drop(open);
+    other.finish().await;
+    h.stop_only().await;
+}
+
+#[tokio::test]
+async fn shared_calls_in_flight_hold_over_both_replicas() {
+    places_are_shared(json!({ "concurrent": MANY })).await;
+}
+
+#[tokio::test]
+async fn shared_streams_hold_over_both_replicas() {
+    places_are_shared(json!({ "streams": MANY })).await;
+}
+
+#[tokio::test]
+async fn places_of_a_killed_replica_come_free() {
+    let shared = [("CHANCERY__LIMITS__SHARED", "true")];
+    let Some(h) = Harness::start_with(Db::Postgres, Clock::System, &shared).await else { return };
+    h.tenant("acme").await;
+    let gate = Gate::new();
+    let _agent = slow(&h, &gate).await;
+    let key = h.caller("acme", "bot", &["*"], &["*"]).await.key;
+    limit(&h, json!({"limits": {"concurrent": MANY}})).await;
+    let settings = [
+        ("CHANCERY__STORE__URL", h.app.settings.store.url.expose_secret()),
+        ("CHANCERY__EGRESS__ALLOW", "127.0.0.0/8"),
+        shared[0],
+    ];
+    let other = crate::serve::serve(&settings);
+    let mut theirs = Vec::new();
+    fill(&[other.public], &key, MANY, &mut theirs).await;
+    // What this one admits before it has been told is over when the calls are: there is no place left for new ones.
+    let began = Instant::now();
+    while let Some(live) = perhaps(h.public, &key).await {
+        live.vanish();
+        assert!(began.elapsed() < LEASED, "there is none, and this one does not hear of it");
+    }
+    other.kill();
+    drop(theirs);
+    let mut ours = Vec::new();
+    fill(&[h.public], &key, MANY, &mut ours).await;
+    gate.open();
+    drop(ours);
+    h.stop_only().await;
+}
+
 /// T-NN-1: on a busy node nobody has more than an equal share.
 #[tokio::test]
 async fn a_tenant_over_its_share_of_a_busy_node_is_refused_before_others_suffer() {

@@ -6,9 +6,9 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-struct Process {
+pub(crate) struct Process {
     child: Child,
-    public: SocketAddr,
+    pub(crate) public: SocketAddr,
     admin: SocketAddr,
     _dir: tempfile::TempDir,
 }
@@ -20,7 +20,15 @@ impl Drop for Process {
     }
 }
 
-fn serve(settings: &[(&str, &str)]) -> Process {
+impl Process {
+    /// As if the machine had lost power.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+pub(crate) fn serve(settings: &[(&str, &str)]) -> Process {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).display().to_string();
     let mut command = Command::new(env!("CARGO_BIN_EXE_chancery"));

@@ -1,7 +1,7 @@
 //! Groups, what was used of limits, and the end of ownership.
 
 use super::*;
-use crate::{ContextClaim, Period, PrincipalState, TaskClaim, Usage};
+use crate::{ContextClaim, Period, PlaceKind, PlaceWish, PrincipalState, TaskClaim, Usage};
 
 fn usage(subject: &str, used: i64) -> Usage {
     Usage { tenant: tenant_id("acme"), subject: subject.to_owned(), period: Period::Day, starts: 1_000, used }
@@ -43,6 +43,42 @@ on_both! {
         assert_eq!(store.usage(Period::Day, 2_000).await, Ok(Vec::new()));
         assert_eq!(store.forget_usage(Period::Minute, 1_001).await, Ok(1));
         assert_eq!(store.usage(Period::Day, 1_000).await.unwrap().len(), 2);
+    }
+
+    async fn places_of_a_replica_that_is_silent_are_free_when_its_lease_has_ended(given) {
+        let store = given.store;
+        let acme = furnish(&store, "acme").await;
+        let wish = |subject: &str, in_use| PlaceWish {
+            tenant: acme.clone(), subject: subject.to_owned(), kind: PlaceKind::Call, in_use, more: 1, most: 10,
+        };
+        // Two limits in one go; another kind is another limit.
+        let both = [wish("tenant", 4), wish("card/c", 0)];
+        assert_eq!(store.lend_places("one", &both, 100, 200).await, Ok(vec![10, 10]));
+        let stream = PlaceWish { kind: PlaceKind::Stream, ..wish("tenant", 0) };
+        assert_eq!(store.lend_places("two", &[stream], 100, 200).await, Ok(vec![10]));
+        assert_eq!(store.lend_places("two", &[wish("tenant", 1)], 110, 210).await, Ok(vec![0]));
+        // The first one leaves some when it asks again: 9 are not the other's, 5 it wants, and half of the rest.
+        assert_eq!(store.lend_places("one", &[wish("tenant", 4)], 120, 220).await, Ok(vec![7]));
+        assert_eq!(store.lend_places("two", &[wish("tenant", 1)], 130, 230).await, Ok(vec![2]));
+        // It never asks again.
+        assert_eq!(store.lend_places("two", &[wish("tenant", 1)], 219, 319).await, Ok(vec![2]));
+        assert_eq!(store.lend_places("two", &[wish("tenant", 1)], 220, 320).await, Ok(vec![10]));
+        store.give_up_places("two", &[(acme.clone(), "tenant".to_owned(), PlaceKind::Call)]).await.unwrap();
+        assert_eq!(store.lend_places("three", &[wish("tenant", 0)], 221, 321).await, Ok(vec![10]));
+        assert_eq!(store.give_up_all_places("three").await, Ok(1));
+        // Those of the first and the second, and the rows that are locked by.
+        assert_eq!(store.forget_places(1_000).await, Ok(6));
+    }
+
+    async fn a_database_without_shared_places_migrates(given) {
+        given.execute("DROP TABLE shared_places").await;
+        given.execute("DELETE FROM _sqlx_migrations WHERE version = 7").await;
+        assert_eq!(given.store.pending_migrations().await, Ok(vec![7]));
+        given.store.migrate().await.unwrap();
+        let wish = PlaceWish {
+            tenant: tenant_id("acme"), subject: "tenant".to_owned(), kind: PlaceKind::Call, in_use: 0, more: 1, most: 2,
+        };
+        assert_eq!(given.store.lend_places("one", &[wish], 1, 2).await, Ok(vec![2]));
     }
 
     async fn old_tasks_and_contexts_are_forgotten_in_batches(given) {

@@ -2,21 +2,27 @@
 //! on a busy node nobody more than its share.
 //!
 //! *Takes* a permit. *Gives* a [`Slot`] that rides with the answer to its last byte. *Refuses* with how long to wait; a
-//! refused call uses up nothing. *Never* waits itself, and asks no store: `untold` tells it afterwards.
+//! refused call uses up nothing. *Never* waits itself, and asks no store: `untold` tells it afterwards, and `places`
+//! borrows beforehand.
 
+mod places;
 mod untold;
 
-pub(crate) use untold::{Untold, start};
+pub(crate) use untold::Untold;
 
-use crate::clock::Micros;
+use crate::clock::{Clock, Micros};
 use crate::config;
 use crate::pipeline::authorize::Permit;
-use crate::registry::meter::{Meter, Metered, Rates, Spent};
+use crate::registry::Registry;
+use crate::registry::meter::{Kind, Meter, Metered, Rates, Spent};
 use crate::registry::{Principal, TenantWorld};
+use crate::tasks::Tasks;
 use a2a::OperationKind;
+use places::Borrowers;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use store::Store;
 
 /// Why a call is not admitted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +70,8 @@ pub struct Limits {
     busy_tenants: AtomicUsize,
     /// What the store is to hear of.
     pub(crate) untold: Untold,
+    /// What shares its places with other replicas.
+    borrowers: Borrowers,
 }
 
 impl Limits {
@@ -77,6 +85,7 @@ impl Limits {
             node_calls: AtomicUsize::default(),
             busy_tenants: AtomicUsize::default(),
             untold: Untold::default(),
+            borrowers: Borrowers::default(),
         }
     }
 
@@ -107,11 +116,25 @@ impl Limits {
         (most / self.busy_tenants.load(Ordering::Relaxed).max(1)).max(1)
     }
 
+    /// How many of `most` places of this kind this replica may fill.
+    fn room(&self, meter: &Arc<Meter>, kind: Kind, most: usize) -> usize {
+        match self.rates() {
+            Rates::Local => most,
+            Rates::Shared => self.borrowers.room(meter, kind, most),
+        }
+    }
+
     fn spend(&self, metered: &Metered, now: Micros) -> Result<(), Spent> {
         metered.meter.spend(&metered.allowance, self.rates(), now)?;
         self.untold.hear(metered, self.rates());
         Ok(())
     }
+}
+
+/// Tells the store what was used, and borrows places of shared limits from it, until the process stops.
+pub(crate) fn start(limits: &Arc<Limits>, store: &Store, registry: &Arc<Registry>, clock: &Clock, tasks: &Tasks) {
+    untold::start(limits, store, registry, clock, tasks);
+    places::start(limits, store, clock, tasks);
 }
 
 /// Takes a place for a call whose card is not known yet.
@@ -129,7 +152,7 @@ pub fn enter(tenant: &Arc<TenantWorld>, limits: &Arc<Limits>) -> Result<Slot, Li
         return Err(LimitError::OverShare);
     }
     if let Some(most) = tenant.metered.allowance.concurrent
-        && meter.calls.load(Ordering::Relaxed) > most
+        && meter.calls.load(Ordering::Relaxed) > limits.room(meter, Kind::Call, most)
     {
         return Err(LimitError::TooManyInFlight);
     }
@@ -249,6 +272,7 @@ impl Slot {
     /// A place among calls in flight, and one call of what may be used.
     fn count(&mut self, metered: &Metered, now: Micros) -> Result<(), LimitError> {
         if let Some(most) = metered.allowance.concurrent {
+            let most = self.limits.room(&metered.meter, Kind::Call, most);
             let held = self.hold(Held::Call(Arc::clone(&metered.meter)), most);
             held.map_err(|full| self.take_back(full))?;
         }
@@ -312,8 +336,11 @@ impl Slot {
         let tenant = &permit.tenant().metered;
         let share = limits.share(limits.open_streams(), ceilings.streams);
         let principal = &permit.principal().metered;
-        let of_principal = principal.allowance.streams.unwrap_or(usize::MAX).min(ceilings.connection.per_principal);
-        let most = |metered: &Metered| metered.allowance.streams.unwrap_or(usize::MAX);
+        let most = |metered: &Metered| {
+            let shared = metered.allowance.streams.map(|most| limits.room(&metered.meter, Kind::Stream, most));
+            shared.unwrap_or(usize::MAX)
+        };
+        let of_principal = most(principal).min(ceilings.connection.per_principal);
         let mut wanted = vec![
             (Held::NodeStream, ceilings.streams),
             (Held::Stream(Arc::clone(&principal.meter)), of_principal),

@@ -50,7 +50,7 @@ impl Untold {
 }
 
 /// Tells the store twice a second until `stop`, and once more then.
-pub(crate) fn start(limits: &Arc<Limits>, store: &Store, registry: &Arc<Registry>, clock: &Clock, tasks: &Tasks) {
+pub(super) fn start(limits: &Arc<Limits>, store: &Store, registry: &Arc<Registry>, clock: &Clock, tasks: &Tasks) {
     let (limits, store, registry) = (Arc::clone(limits), store.clone(), Arc::clone(registry));
     let (clock, stop) = (clock.clone(), tasks.stopping());
     tasks.spawn("limits told", async move { run(&limits, &store, &registry, &clock, &stop).await });
