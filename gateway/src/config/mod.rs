@@ -102,6 +102,8 @@ pub struct TlsFiles {
     pub key: PathBuf,
     /// Authorities of client certificates.
     pub client_cas: Vec<PathBuf>,
+    /// Revocation lists of those authorities; without any, nothing is looked up.
+    pub client_crls: Vec<PathBuf>,
     /// Whether callers are asked for one.
     pub client_auth: ClientAuth,
 }

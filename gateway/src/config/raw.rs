@@ -64,6 +64,9 @@ pub struct Public {
     pub tls_key_file: Option<String>,
     /// Files with the authorities whose client certificates are believed (PEM).
     pub tls_client_ca_files: Option<Vec<String>>,
+    /// Files with revocation lists (PEM) of those authorities; read again when they change. With any, a client
+    /// certificate is refused that is revoked, of an authority without a list, or judged by a list that is out of date.
+    pub tls_client_crl_files: Option<Vec<String>>,
     /// Whether callers are asked for a certificate: `none`, `optional` or `required`.
     pub tls_client_auth: Option<String>,
     /// Serves gRPC and lists it in cards. Needs a way to the gateway that passes HTTP/2 on to the end.
@@ -202,7 +205,8 @@ pub struct Limits {
     pub requests_in_flight: Option<u64>,
     /// Most requests in flight of one tenant.
     pub requests_in_flight_per_tenant: Option<u64>,
-    /// Whether calls per minute are counted over all replicas, through the database, instead of by each for itself.
+    /// Whether calls per minute, calls in flight and open streams are limited over all replicas, through the database,
+    /// instead of by each for itself.
     pub shared: Option<bool>,
     /// Credentials that prove nobody, of one source address in a minute, before it is told to wait.
     pub bad_keys_per_minute: Option<u64>,

@@ -70,13 +70,20 @@ fn tls(raw: &raw::Public, gather: &mut Gather) -> Option<TlsFiles> {
         }
     };
     let client_cas: Vec<PathBuf> = raw.tls_client_ca_files.iter().flatten().map(PathBuf::from).collect();
+    let client_crls: Vec<PathBuf> = raw.tls_client_crl_files.iter().flatten().map(PathBuf::from).collect();
+    if client_auth == ClientAuth::None && !client_crls.is_empty() {
+        gather.note(
+            "public.tls_client_crl_files",
+            "says which client certificates are revoked, and none is asked for: set public.tls_client_auth",
+        );
+    }
     if client_auth != ClientAuth::None && client_cas.is_empty() {
         gather.note("public.tls_client_ca_files", "is required: whose client certificates are believed?");
     }
     let files = (Gather::optional(raw.tls_certificate_file.as_ref()), Gather::optional(raw.tls_key_file.as_ref()));
     match files {
         (Some(certificate), Some(key)) => {
-            Some(TlsFiles { certificate: certificate.into(), key: key.into(), client_cas, client_auth })
+            Some(TlsFiles { certificate: certificate.into(), key: key.into(), client_cas, client_crls, client_auth })
         }
         (None, None) => {
             if client_auth != ClientAuth::None {

@@ -120,7 +120,7 @@ impl Acceptor {
         let _open = Open::new(self.metrics.connections.with_label_values(&[self.name]), place);
         // Events are small and must leave at once.
         let _ = stream.set_nodelay(true);
-        let Some((stream, certificate)) = self.shaken(stream).await else { return };
+        let Some((stream, certificate)) = self.shaken(stream, &refuse).await else { return };
         let spoken = Arc::new(AtomicBool::new(false));
         let (heard, progress) = (Arc::clone(&spoken), Arc::new(Progress::default()));
         let caller = Caller { peer, source: peer, half_closed: CancellationToken::new() };
@@ -170,7 +170,7 @@ impl Acceptor {
     }
 
     /// The connection after its handshake, where there is one, and the certificate that the caller has proven to hold.
-    async fn shaken(&self, stream: TcpStream) -> Option<(Socket, Option<Arc<ClientCertificate>>)> {
+    async fn shaken(&self, stream: TcpStream, refuse: &Refuse) -> Option<(Socket, Option<Arc<ClientCertificate>>)> {
         let Some(tls) = &self.tls else { return Some((Socket::Plain(stream), None)) };
         let stopping = self.tasks.stopping();
         let shaken = tokio::select! {
@@ -181,6 +181,9 @@ impl Acceptor {
             Ok(Ok(shaken)) => Some(shaken),
             Ok(Err(error)) => {
                 tracing::debug!(listener = self.name, kind = ?error.kind(), "a TLS handshake failed");
+                if let Some(refusal) = tls::refused(&error) {
+                    let _nobody_to_hear = refuse(refusal);
+                }
                 None
             }
             Err(_late) => None,

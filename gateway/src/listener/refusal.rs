@@ -22,8 +22,14 @@ pub type Refuse = Arc<dyn Fn(Refusal) -> Bytes + Send + Sync>;
 /// What was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
+    /// A client certificate that the listener does not believe.
+    BadCertificate,
+    /// A client certificate that its authority has revoked.
+    CertificateRevoked,
     /// Two readers could disagree where the request ends; the text is for the caller.
     Framing(&'static str),
+    /// Whether a client certificate is revoked is said by no list, or by one that is out of date.
+    RevocationUnknown,
     /// The head is no HTTP; hyper has answered it.
     Syntax,
 }
@@ -31,13 +37,20 @@ pub enum Refusal {
 impl Refusal {
     const fn reason(self) -> &'static str {
         match self {
+            Self::BadCertificate => "bad_certificate",
+            Self::CertificateRevoked => "certificate_revoked",
             Self::Framing(_) => "bad_framing",
+            Self::RevocationUnknown => "revocation_unknown",
             Self::Syntax => "bad_syntax",
         }
     }
 
     const fn problem(self) -> &'static str {
         match self {
+            // Nobody hears these: the handshake has failed.
+            Self::BadCertificate | Self::CertificateRevoked | Self::RevocationUnknown => {
+                "the certificate is not believed"
+            }
             Self::Framing(problem) => problem,
             Self::Syntax => "the request is not HTTP",
         }

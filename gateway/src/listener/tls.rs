@@ -1,7 +1,9 @@
 //! TLS of the public listener: certificate, key, and which client certificates are asked for.
 //!
 //! Takes files; gives accepted connections and the client's certificate, proven by the handshake to chain to one of the
-//! operator's authorities and to be held by the client. TLS 1.2 and 1.3, HTTP/2 or HTTP/1.1 by ALPN, no early data.
+//! operator's authorities, to be held by the client and, where there are revocation lists, to be on none of them. With
+//! lists it fails closed: what no list speaks of, or only one that is out of date, is refused, and no session is resumed,
+//! because that would skip the question. TLS 1.2 and 1.3, HTTP/2 or HTTP/1.1 by ALPN, no early data.
 //! The files are read again when they change or on SIGHUP; files that cannot be used leave what is in force as it is.
 //! Whose principal a certificate is, is not asked here.
 
@@ -12,16 +14,17 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use rustls::crypto::CryptoProvider;
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{CertificateError, RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use super::refusal::Refusal;
 use super::socket::Socket;
 use crate::config::{ClientAuth, TlsFiles};
 use crate::registry::certificate::ClientCertificate;
@@ -121,13 +124,27 @@ impl Tls {
     }
 
     fn stamps(&self) -> Vec<Option<(SystemTime, u64)>> {
-        let TlsFiles { certificate, key, client_cas, client_auth: _ } = &self.files;
+        let TlsFiles { certificate, key, client_cas, client_crls, client_auth: _ } = &self.files;
         let stamp = |path: &PathBuf| {
             let file = std::fs::metadata(path).ok()?;
             Some((file.modified().ok()?, file.len()))
         };
-        [certificate, key].into_iter().chain(client_cas).map(stamp).collect()
+        [certificate, key].into_iter().chain(client_cas).chain(client_crls).map(stamp).collect()
     }
+}
+
+/// What is counted of a handshake that failed: a certificate that was not believed.
+pub(super) fn refused(error: &io::Error) -> Option<Refusal> {
+    let rustls::Error::InvalidCertificate(why) = error.get_ref()?.downcast_ref::<rustls::Error>()? else { return None };
+    let is_unknown = matches!(
+        why,
+        CertificateError::UnknownRevocationStatus
+            | CertificateError::ExpiredRevocationList
+            | CertificateError::ExpiredRevocationListContext { .. }
+    );
+    let revoked = *why == CertificateError::Revoked;
+    let refusals = [(revoked, Refusal::CertificateRevoked), (is_unknown, Refusal::RevocationUnknown)];
+    Some(refusals.into_iter().find(|(is, _)| *is).map_or(Refusal::BadCertificate, |(_, refusal)| refusal))
 }
 
 fn read(files: &TlsFiles) -> Result<ServerConfig, TlsError> {
@@ -138,6 +155,9 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, TlsError> {
     let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(TlsError::Pair)?.with_client_cert_verifier(verifier);
     let mut config = builder.with_single_cert(chain, key).map_err(TlsError::Pair)?;
+    if !files.client_crls.is_empty() {
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+    }
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
@@ -150,12 +170,18 @@ fn verifier(files: &TlsFiles, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn 
     for path in &files.client_cas {
         roots.extend(certificates(path)?);
     }
-    authorities(roots, files.client_auth, provider)
+    let mut crls = Vec::new();
+    for path in &files.client_crls {
+        crls.extend(revocations(path)?);
+    }
+    authorities(roots, crls, files.client_auth, provider)
 }
 
-/// What proves that a client certificate chains to one of `roots`.
+/// What proves that a client certificate chains to one of `roots`, and that no certificate of the chain is revoked if there
+/// are `crls`.
 pub(crate) fn authorities(
     roots: Vec<CertificateDer<'static>>,
+    crls: Vec<CertificateRevocationListDer<'static>>,
     client_auth: ClientAuth,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
@@ -165,6 +191,7 @@ pub(crate) fn authorities(
         store.add(root).map_err(|error| unusable(&error))?;
     }
     let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider));
+    let builder = builder.with_crls(crls).enforce_revocation_expiration();
     let builder = match client_auth {
         ClientAuth::None | ClientAuth::Optional => builder.allow_unauthenticated(),
         ClientAuth::Required => builder,
@@ -178,6 +205,14 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))?.collect();
     let found = found.map_err(|error| wrong(error.to_string()))?;
     if found.is_empty() { Err(wrong("it holds no certificate".to_owned())) } else { Ok(found) }
+}
+
+fn revocations(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    let wrong = |what: String| TlsError::File { path: path.to_owned(), what };
+    let found: Result<Vec<_>, _> =
+        CertificateRevocationListDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))?.collect();
+    let found = found.map_err(|error| wrong(error.to_string()))?;
+    if found.is_empty() { Err(wrong("it holds no revocation list".to_owned())) } else { Ok(found) }
 }
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {

@@ -199,7 +199,7 @@ impl IssuerDocument {
             return Err("holds no certificate (PEM)".to_owned());
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        authorities(found, ClientAuth::Required, &provider).map(Some).map_err(|error| error.to_string())
+        authorities(found, Vec::new(), ClientAuth::Required, &provider).map(Some).map_err(|error| error.to_string())
     }
 
     fn problems_of_oidc(&self) -> Vec<Problem> {

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use chancery::clock::Clock;
 use http::StatusCode;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair, SanType};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DistinguishedName, DnType,
+    IsCa, KeyIdMethod, KeyPair, RevokedCertParams, SanType, SerialNumber, date_time_ymd,
+};
 use serde_json::{Value, json};
 use store::{NewIssuer, TenantId};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -35,7 +38,12 @@ impl Authority {
 
     /// Certificate and key, as PEM.
     pub(crate) fn leaf(&self, names: &[SanType], subject: &[(DnType, &str)]) -> (String, String) {
+        self.numbered(None, names, subject)
+    }
+
+    fn numbered(&self, serial: Option<u64>, names: &[SanType], subject: &[(DnType, &str)]) -> (String, String) {
         let mut params = CertificateParams::default();
+        params.serial_number = serial.map(SerialNumber::from);
         params.subject_alt_names = names.to_vec();
         params.distinguished_name = DistinguishedName::new();
         for (kind, text) in subject {
@@ -44,6 +52,31 @@ impl Authority {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         (certificate.pem(), key.serialize_pem())
+    }
+
+    /// A caller with a serial number.
+    fn caller(&self, serial: u64) -> (String, String) {
+        let name = SanType::URI("spiffe://acme/bot".try_into().unwrap());
+        self.numbered(Some(serial), &[name], &[(DnType::OrganizationName, "Acme")])
+    }
+
+    /// What it has revoked, in a list that is good until the end of this year.
+    fn list(&self, revoked: &[u64], until: i32) -> String {
+        let revoked = revoked.iter().map(|serial| RevokedCertParams {
+            serial_number: SerialNumber::from(*serial),
+            revocation_time: date_time_ymd(2020, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        });
+        let list = CertificateRevocationListParams {
+            this_update: date_time_ymd(2020, 1, 1),
+            next_update: date_time_ymd(until, 12, 31),
+            crl_number: SerialNumber::from(1),
+            issuing_distribution_point: None,
+            revoked_certs: revoked.collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        list.signed_by(&self.issuer).unwrap().pem().unwrap()
     }
 
     fn server(&self, name: &str) -> (String, String) {
@@ -72,6 +105,15 @@ fn write(path: &Path, text: &str) {
 
 impl Secure {
     async fn start(client_auth: &str, more: &[&Authority]) -> Self {
+        Self::start_with(client_auth, more, |_| None).await
+    }
+
+    /// With a revocation list.
+    async fn start_with(
+        client_auth: &str,
+        more: &[&Authority],
+        list: impl FnOnce(&Authority) -> Option<String>,
+    ) -> Self {
         let (roots, clients) = (Authority::new("servers"), Authority::new("clients"));
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
@@ -82,7 +124,13 @@ impl Secure {
         write(&file("clients.pem"), &all);
         let text = |path: PathBuf| path.display().to_string();
         let (certificate, key, cas) = (text(file("tls.pem")), text(file("tls.key")), text(file("clients.pem")));
+        let list = list(&clients);
+        if let Some(list) = &list {
+            write(&file("revoked.pem"), list);
+        }
+        let lists = list.map(|_| text(file("revoked.pem"))).unwrap_or_default();
         let settings = [
+            ("CHANCERY__PUBLIC__TLS_CLIENT_CRL_FILES", lists.as_str()),
             ("CHANCERY__PUBLIC__TLS_CERTIFICATE_FILE", certificate.as_str()),
             ("CHANCERY__PUBLIC__TLS_KEY_FILE", key.as_str()),
             ("CHANCERY__PUBLIC__TLS_CLIENT_CA_FILES", cas.as_str()),
@@ -336,6 +384,72 @@ async fn a_new_certificate_is_served_without_a_restart_and_a_bad_one_is_not() {
     s.h.finish().await;
 }
 
+/// T-TLS-1
+#[tokio::test]
+async fn a_revoked_certificate_does_not_get_in_and_is_counted() {
+    let s = Secure::start_with("optional", &[], |clients| Some(clients.list(&[7], 2999))).await;
+    s.h.caller("acme", "bot", &["*"], &["*"]).await;
+    let key = s.h.caller("acme", "by-key", &["*"], &["*"]).await.key;
+    let principals = json!({"spiffe://acme/bot": "bot"});
+    s.takes("acme", &json!({"kind": "certificate", "principals": principals})).await;
+    // Each request on a connection of its own, with the sessions that were kept before.
+    let client = |identity: Option<&(String, String)>| s.client(identity).pool_max_idle_per_host(0).build().unwrap();
+    let tls = s.h.app.tls.clone().unwrap();
+    let refused = |reason: &str| s.h.app.metrics.refusals.with_label_values(&[reason]).get();
+    let (revoked, good, other) = (s.clients.caller(7), s.clients.caller(8), s.clients.caller(9));
+    let (gone, good, other) = (client(Some(&revoked)), client(Some(&good)), client(Some(&other)));
+    assert!(gone.get(s.url("/healthz")).send().await.is_err());
+    until("it is counted", || refused("certificate_revoked") == 1).await;
+    for client in [&good, &other] {
+        assert_eq!(s.call(client, "acme", None).await, StatusCode::OK);
+    }
+    assert_eq!(s.call(&client(None), "acme", Some(&key)).await, StatusCode::OK, "who shows none is not asked");
+
+    // A list that cannot be read leaves the one in force.
+    let path = s.folder.path().join("revoked.pem");
+    write(&path, &s.clients.pem());
+    assert!(tls.reload().is_err());
+    assert!(gone.get(s.url("/healthz")).send().await.is_err());
+    assert_eq!(s.call(&good, "acme", None).await, StatusCode::OK);
+    // The next one: also for whoever was let in before, and could resume the session.
+    write(&path, &s.clients.list(&[7, 8], 2999));
+    tls.reload().unwrap();
+    assert!(good.get(s.url("/healthz")).send().await.is_err());
+    // And without being told.
+    write(&path, &s.clients.list(&[7, 8, 9], 2999));
+    let deadline = tokio::time::Instant::now() + DEADLINE;
+    while other.get(s.url("/healthz")).send().await.is_ok() {
+        assert!(tokio::time::Instant::now() < deadline, "the new list is not in force");
+    }
+    // Out of date: nobody can say any more who is good.
+    write(&path, &s.clients.list(&[7], 2021));
+    tls.reload().unwrap();
+    let before = refused("revocation_unknown");
+    assert!(good.get(s.url("/healthz")).send().await.is_err());
+    until("it is counted", || refused("revocation_unknown") == before + 1).await;
+    assert_eq!(s.call(&client(None), "acme", Some(&key)).await, StatusCode::OK);
+    s.h.finish().await;
+}
+
+/// T-TLS-1
+#[tokio::test]
+async fn a_certificate_of_an_authority_without_a_list_does_not_get_in_beside_lists() {
+    let unlisted = Authority::new("unlisted");
+    let s = Secure::start_with("required", &[&unlisted], |clients| Some(clients.list(&[], 2999))).await;
+    let (listed, unlisted) = (s.clients.caller(8), unlisted.caller(8));
+    let healthy = async |identity: &(String, String)| {
+        s.client(Some(identity)).build().unwrap().get(s.url("/healthz")).send().await.is_ok()
+    };
+    assert!(healthy(&listed).await);
+    assert!(!healthy(&unlisted).await);
+    let refusals = &s.h.app.metrics.refusals;
+    until("it is counted", || refusals.with_label_values(&["revocation_unknown"]).get() == 1).await;
+    let stranger = Authority::new("strangers").caller(8);
+    assert!(!healthy(&stranger).await);
+    until("it is counted", || refusals.with_label_values(&["bad_certificate"]).get() == 1).await;
+    s.h.finish().await;
+}
+
 #[tokio::test]
 async fn a_key_that_everybody_can_read_or_a_missing_authority_does_not_start() {
     use chancery::app::{App, StartError};
@@ -367,6 +481,18 @@ async fn a_key_that_everybody_can_read_or_a_missing_authority_does_not_start() {
     assert!(matches!(refused, StartError::PublicTls(_)), "{refused:?}");
     let problems = load::load(&source(&[("CHANCERY__PUBLIC__TLS_CLIENT_AUTH", "required")])).unwrap_err();
     assert_eq!(problems.0[0].key, "public.tls_client_ca_files");
+    let lists = file("tls.pem");
+    let problems = load::load(&source(&[("CHANCERY__PUBLIC__TLS_CLIENT_CRL_FILES", &lists)])).unwrap_err();
+    assert_eq!(problems.0[0].key, "public.tls_client_crl_files");
+    // A list that is none.
+    std::fs::set_permissions(folder.path().join("tls.key"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    let asking = [
+        ("CHANCERY__PUBLIC__TLS_CLIENT_AUTH", "required"),
+        ("CHANCERY__PUBLIC__TLS_CLIENT_CA_FILES", lists.as_str()),
+        ("CHANCERY__PUBLIC__TLS_CLIENT_CRL_FILES", lists.as_str()),
+    ];
+    let refused = App::build(load::load(&source(&asking)).unwrap(), Clock::System).await.unwrap_err();
+    assert!(matches!(refused, StartError::PublicTls(_)), "{refused:?}");
     let problems = load::load(&source(&[("CHANCERY__PUBLIC__TLS_KEY_FILE", "")])).unwrap_err();
     assert_eq!(problems.0[0].key, "public.tls_key_file");
 }
