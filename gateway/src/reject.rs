@@ -213,6 +213,7 @@ impl Reject {
         match self {
             Self::Delegation(DelegationError::Bad(bad)) => Some(bad.name()),
             Self::Delegation(DelegationError::Incomplete) => Some("incomplete"),
+            Self::Forward(ForwardError::Credential(CredentialError::InTask(_))) => Some("in_task_authorisation"),
             Self::Audit
             | Self::Authenticate { .. }
             | Self::Authorize(_)
@@ -434,6 +435,10 @@ fn forward_fault(error: &ForwardError) -> Fault {
         ForwardError::Credential(CredentialError::NothingToForward) => Fault::new(
             FaultKind::UpstreamAuthFailed,
             "the agent wants the caller's own token, and there is none that may be passed on",
+        ),
+        ForwardError::Credential(CredentialError::InTask(_)) => Fault::new(
+            FaultKind::UpstreamAuthFailed,
+            "the task waits for authorisation, and the gateway's credential for it cannot be had",
         ),
         ForwardError::Credential(_) => {
             Fault::new(FaultKind::UpstreamAuthFailed, "the gateway's credential for the agent cannot be had")

@@ -6,7 +6,7 @@
 use super::Shared;
 use super::access::Who;
 use super::body::{Document, Written, stored_tree, tree, under, value};
-use super::credential::{self, Sent};
+use super::credential::{self, Both, Sent};
 use super::error::{ApiError, FieldProblem};
 use super::extract::{Path, Query};
 use super::history::{History, HistoryQuery, Version};
@@ -81,7 +81,7 @@ struct Parts {
     document: Vec<u8>,
     settings: Vec<u8>,
     state: CardLife,
-    credential: Sent,
+    credentials: Both,
     trust_tier: TrustTier,
 }
 
@@ -135,7 +135,7 @@ pub(super) async fn make(
 ) -> Result<Tree, ApiError> {
     let owner = existing_tenant(&admin.store, tenant).await?;
     let ((), mut parts) = ApiError::both(check_name(name), take_apart(spec, None))?;
-    let kept = parts.credential.check_kept(admin, tenant, "", None);
+    let kept = parts.credentials.check_kept(admin, tenant, "", None);
     ApiError::both(check(admin, &owner, &parts.written()).await, kept)?;
     // A new card that is flagged waits for a review; why is told when it is to be published.
     if reviewed(admin, &parts.written(), None).is_err() {
@@ -143,10 +143,7 @@ pub(super) async fn make(
     }
     let now = admin.clock.now();
     let id = new_id("card-", now)?;
-    let sealed_credential = match &parts.credential {
-        Sent::Replace(new) => Some(credential::seal(admin, tenant, &id, &origins(&parts.settings)?, new)?),
-        Sent::Keep | Sent::Same(_) | Sent::Remove => None,
-    };
+    let sealed_credential = parts.credentials.seal(admin, (tenant, &id), &origins(&parts.settings)?, None)?;
     let new = NewCard {
         id,
         name: name.to_owned(),
@@ -174,8 +171,8 @@ pub(super) async fn read(
     Ok(Written(one(&admin, &tenant_id(&tenant)?, &name).await?))
 }
 
-/// Makes the next version of a card. What is not sent of `card` and `upstream.credential` stays (the credential only
-/// where the agent stays).
+/// Makes the next version of a card. What is not sent of `card`, `upstream.credential` and `upstream.in_task_authorisation`
+/// stays (the credentials only where the agent stays).
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/cards/{name}", tag = "cards",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Update<Value>,
     responses((status = 200, body = CardResource), (status = 412, body = ApiError)))]
@@ -191,33 +188,27 @@ pub(super) async fn update(
     let before = row(&admin, &owner, &name).await?;
     let mut parts = take_apart(spec, Some(&before))?;
     parts.settings = keep_settled_colon(&before.settings, parts.settings)?;
-    let kept = parts.credential.check_kept(&admin, &tenant, &before.id, before.sealed_credential.as_deref());
-    let moved = may_keep_credential(&before, &parts);
+    let kept = parts.credentials.check_kept(&admin, &tenant, &before.id, before.sealed_credential.as_deref());
+    let moved = may_keep_credentials(&admin, &before, &parts);
     ApiError::both(ApiError::both(kept, moved), check(&admin, &owner, &parts.written()).await)?;
     if expected != IfMatch::Revision(before.revision) {
         return Err(ApiError::conflict());
     }
     reviewed(&admin, &parts.written(), Some(&before.document))?;
-    let sealed = match &parts.credential {
-        Sent::Keep | Sent::Same(_) => before.sealed_credential.clone(),
-        Sent::Remove => None,
-        Sent::Replace(new) => Some(credential::seal(&admin, &tenant, &before.id, &origins(&parts.settings)?, new)?),
-    };
+    let stored = before.sealed_credential.as_deref();
+    let sealed = parts.credentials.seal(&admin, (&tenant, &before.id), &origins(&parts.settings)?, stored)?;
     save((&admin, &who), &before, parts, sealed).await?;
     Ok(Written(one(&admin, &owner, &name).await?))
 }
 
 /// A credential must not follow the agent to another server (T-CARD-6).
-fn may_keep_credential(before: &CardRow, parts: &Parts) -> Result<(), ApiError> {
-    let stays = before.sealed_credential.is_some() && matches!(parts.credential, Sent::Keep | Sent::Same(_));
-    if stays && origins(&before.settings)? != origins(&parts.settings)? {
-        return Err(ApiError::invalid_field(
-            "spec.upstream.credential",
-            "the agent moves to another server and its credential is bound to the old one: send the credential for \
-             the new server, or {\"type\":\"none\"}",
-        ));
+fn may_keep_credentials(admin: &Shared, before: &CardRow, parts: &Parts) -> Result<(), ApiError> {
+    match &before.sealed_credential {
+        Some(blob) if origins(&before.settings)? != origins(&parts.settings)? => {
+            parts.credentials.check_moved(admin, before.tenant.as_str(), &before.id, blob)
+        }
+        Some(_) | None => Ok(()),
     }
-    Ok(())
 }
 
 /// Writes what differs. What was written before is no new version.
@@ -303,13 +294,13 @@ pub(super) async fn set_credential(
 ) -> Result<Written, ApiError> {
     let owner = tenant_id(&tenant)?;
     let before = row(&admin, &owner, &name).await?;
-    let sent = credential::read(Some(&typed))?;
-    sent.check_kept(&admin, &tenant, &before.id, before.sealed_credential.as_deref())?;
-    let sealed = match sent {
-        Sent::Keep | Sent::Same(_) => return Ok(Written(one(&admin, &owner, &name).await?)),
-        Sent::Remove => None,
-        Sent::Replace(new) => Some(credential::seal(&admin, &tenant, &before.id, &origins(&before.settings)?, &new)?),
-    };
+    let sent = Both::only(credential::read(Some(&typed))?);
+    let stored = before.sealed_credential.as_deref();
+    sent.check_kept(&admin, &tenant, &before.id, stored)?;
+    if let Sent::Keep | Sent::Same(_) = sent.credential {
+        return Ok(Written(one(&admin, &owner, &name).await?));
+    }
+    let sealed = sent.seal(&admin, (&tenant, &before.id), &origins(&before.settings)?, stored)?;
     admin.store.set_card_credential(&owner, &name, expected, sealed.as_deref(), admin.clock.now()).await?;
     admin.applied().await;
     Ok(Written(one(&admin, &owner, &name).await?))
@@ -421,19 +412,22 @@ fn take_apart(spec: &Tree, before: Option<&CardRow>) -> Result<Parts, ApiError> 
     // Shown by reads, decided by us: taken out so that what was read can be written back.
     members.remove("trust_tier");
     members.remove("version");
-    let credential = members.get_mut("upstream").and_then(Tree::as_object_mut).and_then(|up| up.remove("credential"));
-    let credential = match credential {
-        None => Ok(Sent::Keep),
-        Some(tree) => value(&json::write(&tree)).and_then(|value| credential::read(Some(&value))),
+    let mut upstream = members.get_mut("upstream").and_then(Tree::as_object_mut);
+    let mut secret = |name: &str| {
+        let tree = upstream.as_mut().and_then(|upstream| upstream.remove(name));
+        tree.map(|tree| value(&json::write(&tree))).transpose()
     };
+    let credential = secret("credential").and_then(|value| credential::read(value.as_ref()));
+    let in_task = secret("in_task_authorisation").and_then(|value| credential::read_in_task(value.as_ref()));
+    let credentials = ApiError::both(credential, in_task).map(|(credential, in_task)| Both { credential, in_task });
     let settings = CardSettings::read(&json::write(&Tree::Object(members)))
         .map_err(|problems| ApiError::invalid(under("spec", problems)));
-    let (head, rest) = (ApiError::both(document, state), ApiError::both(credential, settings));
-    let ((document, state), (credential, settings)) = ApiError::both(head, rest)?;
+    let (head, rest) = (ApiError::both(document, state), ApiError::both(credentials, settings));
+    let ((document, state), (credentials, settings)) = ApiError::both(head, rest)?;
     let trust_tier = if document.contains("signatures") { TrustTier::Signed } else { TrustTier::Unsigned };
     let document = json::write(&Tree::Object(document));
     let settings = settings.to_stored(&document).map_err(|problems| ApiError::invalid(under("spec", problems)))?;
-    Ok(Parts { document, settings, state, credential, trust_tier })
+    Ok(Parts { document, settings, state, credentials, trust_tier })
 }
 
 /// Every problem of a card, before anything is saved. What is not to be served yet may lack what publishing needs.
@@ -579,7 +573,8 @@ fn show(admin: &Shared, row: CardFacts) -> Result<CardResource, ApiError> {
     let mut spec = value(&row.settings)?;
     if let Some(upstream) = spec["upstream"].as_object_mut() {
         let shown = credential::shown(admin, row.tenant.as_str(), &row.id, row.sealed_credential.as_deref());
-        upstream.insert(String::from("credential"), shown);
+        upstream.insert(String::from("credential"), shown.credential);
+        upstream.extend(shown.in_task.map(|kind| (String::from("in_task_authorisation"), kind)));
     }
     spec["state"] = json!(shown_state(row.state));
     spec["trust_tier"] = row.trust_tier.as_str().into();

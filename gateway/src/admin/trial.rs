@@ -196,9 +196,10 @@ impl Trial {
             CredentialError::NothingToForward => {
                 ApiError::refused("unusable", "the card's credential is made of its caller, and a try has none")
             }
-            CredentialError::NoSigner | CredentialError::Token(_) | CredentialError::Unwritable => {
-                ApiError::refused("unusable", "the card's credential can't be had")
-            }
+            CredentialError::NoSigner
+            | CredentialError::Token(_)
+            | CredentialError::InTask(_)
+            | CredentialError::Unwritable => ApiError::refused("unusable", "the card's credential can't be had"),
         })?;
         let request = request::build(outgoing, &stamps, carried.as_ref());
         let request =

@@ -218,6 +218,9 @@ pub struct Closing {
     /// Which context.
     #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
+    /// `supplied`: the task waited for authorisation, and the agent was given the gateway's credential for it.
+    #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
+    pub in_task: Option<String>,
     /// Which policies judged it, as `name@version`, the tenant's floor first.
     #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
@@ -358,6 +361,7 @@ mod tests {
             dialect: some(),
             fault: some(),
             reason: some(),
+            in_task: some(),
             task_id: some(),
             context_id: some(),
             policy: some(),

@@ -19,6 +19,7 @@ use crate::pipeline::said::Said;
 use crate::registry::{Grant, Snapshot};
 use crate::reject::Reject;
 use crate::telemetry::Metrics;
+use crate::upstream::credential::Carried;
 use a2a::{Answer, Call, Dialect, Event, FaultKind};
 use std::future::Future;
 use std::net::SocketAddr;
@@ -239,6 +240,11 @@ impl Trail {
     pub fn waited(&mut self, took: Duration) {
         self.metrics.upstream_seconds.observe(took.as_secs_f64());
         self.closing.upstream_us = micros(took);
+    }
+
+    /// Whether the task was given the credential that it waited for.
+    pub(crate) fn authorised(&mut self, given: Option<&Carried>) {
+        self.closing.in_task = given.map(|_| "supplied".to_owned());
     }
 
     /// What is answered.

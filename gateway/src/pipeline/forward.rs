@@ -97,6 +97,8 @@ pub struct Way<'a> {
     pub limits: &'a Limits,
     /// On whose behalf, for agents that may be told.
     pub delegation: &'a Delegation,
+    /// What the task waits for, if it does and the card has a client for it.
+    pub(crate) in_task: Option<&'a Carried>,
     /// The name of the header that tells the tenant.
     pub tenant_header: &'a HeaderName,
 }
@@ -171,6 +173,9 @@ async fn ask(
     let tokens = &way.upstream.tokens;
     let carried = credential::carried(way.permit, way.head, tokens).await?;
     let first = once(call, interface, (verb, carried.as_ref()), slot, way).await;
+    if let (Err(ForwardError::Unauthenticated), Some(place)) = (&first, way.in_task.and_then(|given| given.kept)) {
+        tokens.forget(place);
+    }
     let kept = carried.and_then(|carried| carried.kept);
     let (Err(ForwardError::Unauthenticated), Some(place)) = (&first, kept) else { return first };
     // A token that was withdrawn before its end: the next call has a new one. This one, where that has no effect (D11).
@@ -195,7 +200,8 @@ async fn once(
     let outgoing = outgoing.map_err(ForwardError::Unsupported)?;
     let card = way.permit.card();
     let stamps = stamps(card, interface, way);
-    let request = request::build(outgoing, &stamps, carried).ok_or(ForwardError::CardSettings)?;
+    let request = request::build(outgoing, &stamps, carried.into_iter().chain(way.in_task));
+    let request = request.ok_or(ForwardError::CardSettings)?;
     let within = way.head.within(card.limits.unary.unwrap_or(way.limits.upstream.unary));
     let deadline = Instant::now() + within;
     let mut request = request;

@@ -72,6 +72,7 @@ impl Parts {
             head,
             limits: &settings.limits,
             delegation: &self.delegation,
+            in_task: None,
             tenant_header: &settings.headers.tenant_id,
         }
     }

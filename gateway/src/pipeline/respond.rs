@@ -21,6 +21,7 @@ use crate::pipeline::{Done, Exchange, Permit, encode};
 use crate::registry::CardMembers;
 use crate::registry::compile::Compiler;
 use crate::reject::Reject;
+use crate::upstream::credential::in_task;
 use crate::upstream::events::Events;
 use crate::upstream::last_state::LastState;
 use crate::upstream::relay::{Relay, Timing, WAITING};
@@ -52,7 +53,10 @@ pub(super) async fn ask(
     let reply = if call.kind == OperationKind::ListTasks {
         Box::pin(walk(call, ownership, slot, way)).await
     } else {
-        forward::send(call, slot, way).await.map_err(Reject::from)
+        // A task that waits for authorisation gets it with the message that goes on with it.
+        let given = in_task::carried(call, slot, way).await.map_err(ForwardError::from)?;
+        trail.authorised(given.as_ref());
+        forward::send(call, slot, Way { in_task: given.as_ref(), ..way }).await.map_err(Reject::from)
     };
     trail.waited(began.elapsed());
     reply

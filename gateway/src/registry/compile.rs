@@ -27,7 +27,6 @@ use crate::audit::record::clean;
 use crate::config::{ClientAuth, Settings};
 use crate::discovery::publish;
 use crate::seal::{Place, Seal};
-use crate::upstream::credential::reserved;
 
 mod card;
 mod grant;
@@ -226,10 +225,11 @@ impl Compiler {
         check_tenant(settings)
     }
 
-    /// What is wrong with the header that a credential is to be sent in.
+    /// What is wrong with the sealed credentials of a card, which are for `origin`, before they are saved.
     #[must_use]
-    pub fn check_credential_header(&self, name: &http::HeaderName) -> Option<String> {
-        reserved::problem(name, &self.header_prefix)
+    pub fn check_sealed(&self, tenant: &str, card_id: &str, origin: &str, blob: &[u8]) -> Option<Problem> {
+        let place = Place::card_credential(tenant, card_id);
+        super::sealed::open((&self.seal, place), blob, &[origin.to_owned()], &self.header_prefix).err()
     }
 
     /// What is wrong with a text that is to name a group.
@@ -556,6 +556,7 @@ const fn kind(table: Table) -> &'static str {
         | Table::Contexts
         | Table::Revision
         | Table::Tasks
+        | Table::SharedPlaces
         | Table::UsageCounts => "row",
     }
 }

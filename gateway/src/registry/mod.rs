@@ -16,6 +16,7 @@ pub mod last_use;
 pub mod meter;
 pub mod mint;
 pub mod refresh;
+pub mod sealed;
 pub mod settings;
 pub mod token;
 
@@ -245,6 +246,8 @@ pub struct Upstream {
     pub interfaces: Vec<Interface>,
     /// The gateway's own credential towards the agent.
     pub credential: UpstreamCredential,
+    /// The client by which tasks that wait for authorisation get theirs; none unless the card has one.
+    pub in_task: Option<InTask>,
     /// `X-Brutor-*`, correlation id and traceparent are stamped.
     pub stamp_headers: bool,
     /// Over everything above and the sealed credential: two cards with one fingerprint reach one agent in one way.
@@ -312,6 +315,15 @@ pub struct TokenEndpoint {
     pub scope: Option<String>,
     /// Whom tokens are for.
     pub audience: Option<String>,
+}
+
+/// How the agent of a card is authorised in the middle of a task (A2A 1.0 §7.6).
+#[derive(Debug)]
+pub struct InTask {
+    /// The header that it looks for the token in.
+    pub header: http::HeaderName,
+    /// Where the token is from.
+    pub endpoint: TokenEndpoint,
 }
 
 impl std::fmt::Debug for TokenEndpoint {

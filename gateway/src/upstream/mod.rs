@@ -24,8 +24,8 @@ use crate::registry::Card;
 use a2a::Dialect;
 use a2a::dialect::SubscribeVerb;
 use bytes::Bytes;
-use credential::Tokens;
 use credential::identity::{BadIdentity, Identities, Making};
+use credential::{Place, Tokens};
 use egress::{Client, EgressError, Protocol};
 use http::{Request, Response};
 use http_body_util::Full;
@@ -41,6 +41,8 @@ pub struct Upstream {
     /// Of tenants whose agents may not be everywhere.
     tenants: HashMap<String, Ways>,
     verbs: Cache<String, SubscribeVerb>,
+    /// Tasks that were given a credential in their middle.
+    authorised: Cache<Place, ()>,
     /// Tokens of token endpoints.
     pub(crate) tokens: Tokens,
 }
@@ -80,7 +82,8 @@ impl Upstream {
     #[must_use]
     pub fn new(everybody: Ways, tenants: HashMap<String, Ways>, tokens: Tokens) -> Self {
         const AGENTS: usize = 100_000;
-        Self { everybody, tenants, verbs: Cache::new(AGENTS), tokens }
+        const TASKS: usize = 10_000;
+        Self { everybody, tenants, verbs: Cache::new(AGENTS), authorised: Cache::new(TASKS), tokens }
     }
 
     /// The rules for agents of this tenant's cards.
@@ -101,6 +104,13 @@ impl Upstream {
     /// Remembers the verb.
     pub(crate) fn learn_subscribe_verb(&self, card: &str, verb: SubscribeVerb) {
         self.verbs.insert(card.to_owned(), verb);
+    }
+
+    /// Whether the task of this place was given a credential before; from now on it was.
+    pub(crate) fn was_given(&self, task: Place) -> bool {
+        let before = self.authorised.get(&task).is_some();
+        self.authorised.insert(task, ());
+        before
     }
 
     /// The client that reaches the agent: under its tenant's rules, with the certificate that its card names, if it names

@@ -22,14 +22,18 @@ pub(crate) struct Stamps {
 }
 
 /// The request, or `None` if the card's address cannot be put on HTTP.
-pub(crate) fn build(outgoing: Outgoing, stamps: &Stamps, credential: Option<&Carried>) -> Option<Request<Bytes>> {
+pub(crate) fn build<'a>(
+    outgoing: Outgoing,
+    stamps: &Stamps,
+    credentials: impl IntoIterator<Item = &'a Carried>,
+) -> Option<Request<Bytes>> {
     let uri: Uri = outgoing.url.parse().ok()?;
     let mut request = Request::new(outgoing.body.map(Bytes::from).unwrap_or_default());
     *request.method_mut() = outgoing.method;
     *request.uri_mut() = uri;
     let headers = request.headers_mut();
     // First of all, so that it stands in for nothing that the gateway says.
-    if let Some(Carried { header: (name, value), .. }) = credential {
+    for Carried { header: (name, value), .. } in credentials {
         headers.insert(name, value.clone());
     }
     for (name, value) in outgoing.headers {

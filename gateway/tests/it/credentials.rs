@@ -1,5 +1,6 @@
 //! The gateway's credentials towards agents that have to be fetched, made or passed on.
 
+use crate::admin::{Desk, card_spec};
 use crate::harness::{Answer, CANARY, Caller, Db, Harness};
 use crate::issuers::idp::{Idp, Key, until};
 use crate::tls::Authority;
@@ -7,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chancery::clock::Clock;
 use chancery::registry::mint;
-use chancery::registry::settings::{NewCredential, NewEndpoint};
+use chancery::registry::sealed::{NewCredential, NewEndpoint};
 use http::StatusCode;
 use rcgen::SanType;
 use rustls::pki_types::pem::PemObject as _;
@@ -258,6 +259,86 @@ async fn a_callers_own_token_is_passed_on_where_the_card_says_so_and_never_a_key
     assert!(answer.json()["result"].is_object(), "{}", answer.text());
     assert_eq!(bearer(&agent.requests()[0]), token);
     world.h.finish().await;
+}
+
+/// D9: what is written goes out, in its own header, and nothing of the caller's.
+#[tokio::test]
+async fn what_needs_no_fetch_is_sent_as_it_was_written() {
+    let world = World::open().await;
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let secret = || CANARY.into();
+    let api_key = http::HeaderName::from_static("x-api-key");
+    let kinds = [
+        ("none", None, [None, None]),
+        ("bearer", Some(NewCredential::Bearer { token: secret() }), [Some(format!("Bearer {CANARY}")), None]),
+        ("header", Some(NewCredential::Header { name: api_key, value: secret() }), [None, Some(CANARY.to_owned())]),
+        (
+            "basic",
+            Some(NewCredential::Basic { user: "gate-way".to_owned(), password: secret() }),
+            [Some("Basic Z2F0ZS13YXk6Y2FuYXJ5LTlkMWY3Yw==".to_owned()), None],
+        ),
+    ];
+    for (name, credential, sent) in kinds {
+        match credential {
+            Some(credential) => world.card(name, &agent, credential).await,
+            None => drop(world.h.card("acme", name, &agent.url(), "v10_jsonrpc").await),
+        }
+        let answer = world.send(name).await;
+        assert!(answer.json()["result"].is_object(), "{name}: {}", answer.text());
+        let request = agent.requests().pop().unwrap();
+        assert_eq!(["authorization", "x-api-key"].map(|header| request.header(header)), sent, "{name}");
+        assert!(!request.headers_text().contains(&world.anna.key), "{name}: the caller's key stays here");
+    }
+    world.h.finish().await;
+}
+
+/// T-SEC-1: of every kind the type alone is shown, and nothing is in the database as it was written.
+#[tokio::test]
+async fn every_kind_is_sealed_and_never_shown() {
+    let desk = Desk::acme().await;
+    desk.make("/tenants/acme/cards", "echo", &card_spec("Echo", "http://127.0.0.1:9")).await;
+    let path = "/tenants/acme/cards/echo";
+    let (certificate, key) = Authority::new("clients").spiffe("spiffe://acme/gateway");
+    let inside: String = key.lines().nth(1).unwrap().chars().take(24).collect();
+    let endpoint = json!({"token_url": "https://idp.test/", "client_id": "c", "client_secret": CANARY});
+    let with = |kind: &str, more: &[(&str, &str)]| {
+        let mut document = endpoint.clone();
+        document["type"] = kind.into();
+        for (name, value) in more {
+            document[*name] = (*value).into();
+        }
+        document
+    };
+    let kinds = [
+        json!({"type": "bearer", "token": CANARY}),
+        json!({"type": "header", "name": "x-key", "value": CANARY}),
+        json!({"type": "basic", "user": "u", "password": CANARY}),
+        with("oauth2", &[("scope", "s"), ("audience", "a")]),
+        json!({"type": "mtls", "certificate": certificate, "key": key}),
+        with("exchange", &[("audience", "a")]),
+        json!({"type": "exchange", "audience": "a"}),
+        json!({"type": "forward"}),
+    ];
+    use secrecy::ExposeSecret as _;
+    let database = desk.h.app.settings.store.url.expose_secret().trim_start_matches("sqlite://").to_owned();
+    for document in &kinds {
+        let kind = &document["type"];
+        let set = desk.send(http::Method::PUT, &format!("{path}/credential"), Some(document), None).await;
+        assert_eq!(set.status, StatusCode::OK, "{kind}: {}", set.text());
+        assert_eq!(set.json()["spec"]["upstream"]["credential"], json!({"type": kind}));
+        let mut seen: Vec<u8> = set.body;
+        for path in [path, "/tenants/acme/cards", &format!("{path}/history")] {
+            seen.extend(desk.get(path).await.body);
+        }
+        for ending in ["", "-wal"] {
+            seen.extend(std::fs::read(format!("{database}{ending}")).unwrap_or_default());
+        }
+        for secret in [CANARY, inside.as_str()] {
+            assert!(!seen.windows(secret.len()).any(|some| some == secret.as_bytes()), "{kind}");
+        }
+        assert!(desk.h.app.registry.snapshot().tenants["acme"].cards.contains_key("echo"), "{kind}: it is served");
+    }
+    desk.h.finish().await;
 }
 
 /// The operator's list for a tenant, and an agent's own root.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use chancery::app::App;
 use chancery::clock::Clock;
 use chancery::config::{Source, load};
-use chancery::registry::{mint, settings};
+use chancery::registry::{mint, sealed, settings};
 use http::{HeaderMap, Method, StatusCode};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
@@ -243,13 +243,7 @@ impl Harness {
     }
 
     /// Gives a card the gateway's own credential for its agent, good for `origin` (`http://host:port`).
-    pub(crate) async fn credential(
-        &self,
-        tenant: &str,
-        card: &str,
-        origin: &str,
-        credential: &settings::NewCredential,
-    ) {
+    pub(crate) async fn credential(&self, tenant: &str, card: &str, origin: &str, credential: &sealed::NewCredential) {
         let tenant = TenantId::new(tenant).unwrap();
         let id = self.store().card(&tenant, card).await.unwrap().unwrap().id;
         let sealed = credential.seal(&self.app.seal, tenant.as_str(), &id, origin).unwrap();

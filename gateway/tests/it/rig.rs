@@ -284,6 +284,7 @@ fn card(tenant: &str, name: &str, spec: &CardSpec) -> Card {
         upstream: Upstream {
             interfaces: interfaces(spec),
             credential: UpstreamCredential::Bearer(UPSTREAM_SECRET.into()),
+            in_task: None,
             stamp_headers: true,
             fingerprint: [0; 32],
         },

@@ -1,6 +1,6 @@
 //! Secrets at rest (T-SEC-1): a dump of the database holds none, and a row moved elsewhere does not open.
 
-use chancery::registry::settings::NewCredential;
+use chancery::registry::sealed::NewCredential;
 use chancery::seal::{Place, SealError};
 use store::TenantId;
 

@@ -85,3 +85,53 @@ async fn every_state_is_told_by_its_name_between_all_dialects() {
         }
     }
 }
+
+/// What agents and callers of this dialect say of a task that waits: the matrix's own, in another state.
+fn waiting(tongue: Tongue, document: &[u8]) -> Vec<u8> {
+    if tongue == G1 {
+        // In a status with a message: state 6 (input) or 2 (working) becomes 8.
+        let states = [&[0x08, 0x06, 0x12][..], &[0x08, 0x02, 0x12]];
+        let at = document.windows(3).position(|bytes| states.contains(&bytes)).expect("a status with a message");
+        let mut document = document.to_vec();
+        document[at + 1] = 8;
+        return document;
+    }
+    let mut text = String::from_utf8_lossy(document).into_owned();
+    for (from, to) in [
+        (r#""TASK_STATE_INPUT_REQUIRED""#, r#""TASK_STATE_AUTH_REQUIRED""#),
+        (r#""input-required""#, r#""auth-required""#),
+        (r#""TASK_STATE_WORKING","message""#, r#""TASK_STATE_AUTH_REQUIRED","message""#),
+        (r#""working","message""#, r#""auth-required","message""#),
+    ] {
+        text = text.replace(from, to);
+    }
+    text.into_bytes()
+}
+
+/// A2A 1.0 §7.6: what is to be authorised stands in the status message, and nothing of it may be lost.
+#[tokio::test]
+async fn a_task_that_waits_for_authorisation_is_told_whole_between_all_dialects() {
+    let world = World::start().await;
+    world.make_task().await;
+    for agent in TONGUES {
+        for caller in TONGUES {
+            for op in [Op::SendMessage, Op::GetTask] {
+                let answer = waiting(agent, &(agent.answers)(op)[0]);
+                let told = world.answered(caller, agent, op, agent.answer_of(op, &[answer])).await;
+                let wanted = shown(caller, &waiting(caller, &(caller.answers)(op)[0]));
+                assert_eq!(bare(&told.parts[0]), wanted, "{agent:?} → {caller:?} {}: {told:?}", op.name());
+                assert!(wanted.contains("Which one?"), "{wanted}");
+            }
+            // A stream may end there: the last event is the one that says what for.
+            let stream = |tongue: Tongue| {
+                let events = (tongue.answers)(Op::SendStreamingMessage);
+                [events[0].clone(), waiting(tongue, &events[1])]
+            };
+            let answer = agent.answer_of(Op::SendStreamingMessage, &stream(agent));
+            let told = world.answered(caller, agent, Op::SendStreamingMessage, answer).await;
+            let parts: Vec<String> = told.parts.iter().map(|part| bare(part)).collect();
+            let wanted = stream(caller).map(|event| shown(caller, &event));
+            assert_eq!(parts, wanted, "{agent:?} → {caller:?}: {told:?}");
+        }
+    }
+}

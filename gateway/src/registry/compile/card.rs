@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Problem, grant, is_tag};
 use crate::registry::meter::{Meter, Metered};
+use crate::registry::sealed;
 use crate::registry::settings::{self, CardSettings, Limits};
 use crate::registry::{
     Card, CardLimits, CardMembers, Direction, Interface, NamedPolicy, OnBlock, TaskScope, Upstream, UpstreamCredential,
@@ -102,10 +103,10 @@ impl Make<'_> {
         }
         let origins: Vec<String> = interfaces.iter().filter_map(|interface| origin(&interface.address.base)).collect();
         let place = Place::card_credential(facts.tenant.as_str(), &facts.id);
-        let credential = match &facts.sealed_credential {
-            None => UpstreamCredential::None,
+        let (credential, in_task) = match &facts.sealed_credential {
+            None => (UpstreamCredential::None, None),
             Some(blob) => {
-                let opened = settings::open_credential((self.seal, place), blob, &origins, self.header_prefix);
+                let opened = sealed::open((self.seal, place), blob, &origins, self.header_prefix);
                 opened.map_err(|problem| vec![problem])?
             }
         };
@@ -114,6 +115,7 @@ impl Make<'_> {
             fingerprint: fingerprint(facts, settings),
             interfaces,
             credential,
+            in_task,
             stamp_headers: upstream.and_then(|upstream| upstream.stamp_headers).unwrap_or(true),
         }))
     }

@@ -9,7 +9,7 @@ use store::{
 
 use super::{Compiled, Compiler, Problem};
 use crate::config::{Source, load};
-use crate::registry::settings::NewCredential;
+use crate::registry::sealed::NewCredential;
 use crate::registry::{CardSelector, Snapshot, UpstreamCredential, mint};
 use crate::seal::Seal;
 

@@ -11,13 +11,16 @@
 //! | `bearer`, `basic`, `header` | the secret | – |
 //! | `oauth2` | a token of the token endpoint, kept until shortly before its end (`tokens`) | the endpoint, when none is kept |
 //! | `exchange` | a token of ours that names the subject and its delegates (`act`), or what an endpoint gives for it | the endpoint, if there is one |
+//! | in-task (`in_task`) | besides one of these, on a follow-up of a task that waits for authorisation: a token | the agent, for the task's state; the endpoint |
 //! | `forward` | the caller's own token, if a tenant's issuer vouches for it | – |
 
 mod act;
 pub(crate) mod identity;
+pub(crate) mod in_task;
 pub(crate) mod reserved;
 mod tokens;
 
+pub(crate) use tokens::Place;
 pub use tokens::{TokenError, Tokens};
 
 use crate::pipeline::authenticate::Scheme;
@@ -32,6 +35,9 @@ use secrecy::ExposeSecret as _;
 /// Why there is no credential.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
+    /// The token endpoint, for a task that waits for authorisation.
+    #[error("there is no credential for a task that waits for authorisation")]
+    InTask(#[source] TokenError),
     /// The caller has no token that may be passed on.
     #[error("the caller has no token of its own that may be passed on")]
     NothingToForward,
@@ -52,7 +58,7 @@ pub(crate) struct Carried {
     /// Name and value; the value is marked sensitive.
     pub(crate) header: (HeaderName, HeaderValue),
     /// The kept token, to be dropped if the agent refuses it.
-    pub(crate) kept: Option<tokens::Place>,
+    pub(crate) kept: Option<Place>,
 }
 
 /// What is put on a call of the permit's card.
@@ -70,7 +76,7 @@ pub(crate) async fn carried(permit: &Permit, head: &Head, tokens: &Tokens) -> Re
                 return fixed(names::AUTHORIZATION, &format!("Bearer {token}"));
             };
             let subject = ours(&endpoint.url).ok_or(CredentialError::NoSigner)?;
-            let place = tokens::Place::new(upstream.fingerprint, &about.key());
+            let place = Place::new(upstream.fingerprint, &about.key());
             endpoint_token(place, endpoint, endpoint.exchange(&subject, audience), tokens).await
         }
         UpstreamCredential::Forward => {
@@ -105,7 +111,7 @@ pub(crate) async fn without_caller(
             fixed(names::AUTHORIZATION, &format!("Basic {pair}"))
         }
         UpstreamCredential::OAuth2(endpoint) => {
-            let place = tokens::Place::new(upstream.fingerprint, "");
+            let place = Place::new(upstream.fingerprint, "");
             endpoint_token(place, endpoint, endpoint.client_credentials(), tokens).await
         }
         UpstreamCredential::Exchange { .. } | UpstreamCredential::Forward => Err(CredentialError::NothingToForward),
@@ -117,7 +123,7 @@ fn fixed(name: HeaderName, text: &str) -> Result<Option<Carried>, CredentialErro
 }
 
 async fn endpoint_token(
-    place: tokens::Place,
+    place: Place,
     endpoint: &TokenEndpoint,
     form: Vec<(&'static str, String)>,
     tokens: &Tokens,

@@ -58,6 +58,8 @@ pub enum State {
     Completed,
     /// Stopped on request.
     Canceled,
+    /// Waits for authorisation.
+    AuthRequired,
 }
 
 impl Spoken {
@@ -148,7 +150,7 @@ impl Spoken {
         let status = Json::from([("state", self.state(state))]);
         let mut update = Object::from([("taskId", Json::from(task)), ("contextId", "c-1".into()), ("status", status)]);
         if self.form != Form::V10 {
-            update.insert("final", !matches!(state, State::Working));
+            update.insert("final", !matches!(state, State::Working | State::AuthRequired));
         }
         if self.form != Form::V03 {
             return [("statusUpdate", update)].into();
@@ -237,6 +239,8 @@ impl Spoken {
             (State::Canceled, Form::V03) => "canceled",
             (State::Canceled, Form::V10) => "TASK_STATE_CANCELED",
             (State::Canceled, Form::Proto) => "TASK_STATE_CANCELLED",
+            (State::AuthRequired, Form::V03) => "auth-required",
+            (State::AuthRequired, Form::V10 | Form::Proto) => "TASK_STATE_AUTH_REQUIRED",
         }
     }
 }
