@@ -36,7 +36,7 @@ pub(super) struct Both {
 /// # Errors
 /// 400 that names the member.
 pub(super) fn read(value: Option<&Value>) -> Result<Sent<NewCredential>, ApiError> {
-    let (value, kind) = match typed(CREDENTIAL, value, KINDS, |kind| members(kind))? {
+    let (value, kind) = match typed(CREDENTIAL, value, KINDS, members)? {
         Typed::Known(sent) => return Ok(sent),
         Typed::New(value, kind) => (value, kind),
     };

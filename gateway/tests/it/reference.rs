@@ -106,7 +106,7 @@ fn one_line(text: &str) -> String {
 fn the_page_of_the_errors_is_current() {
     let mut page = String::from(ERRORS);
     for kind in FaultKind::ALL {
-        let (reason, own) = (kind.reason().unwrap(), kind.domain("") != a2a::FaultKind::TaskNotFound.domain(""));
+        let (reason, own) = (kind.reason().unwrap(), kind.domain("") != FaultKind::TaskNotFound.domain(""));
         let (new, old) = (kind.rpc_code(Version::V10), kind.rpc_code(Version::V03));
         let code = if new == old { format!("`{new}`") } else { format!("`{new}`, 0.3: `{old}`") };
         let (when, what_to_do) = told(kind);

@@ -6,6 +6,7 @@ use crate::rig::says;
 use crate::wire::{Ask, Live};
 use chancery::clock::Clock;
 use sample_agents::hostile::{Gate, Reply, Script, Scripted};
+use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
