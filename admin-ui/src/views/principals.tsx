@@ -346,7 +346,10 @@ function Proofs({ tenant, principal }: { tenant: string; principal: string }): R
     <Panel title={s.otherProofs} flush actions={mayWrite && (issuers.data ?? []).length > 0 && <Button size="compact-sm" onClick={add.open}>{s.addProof}</Button>}>
       <Wrong error={issuers.error} retry={() => void issuers.refetch()} />
       {issuers.isPending ? <Waiting rows={2} /> : proofs.length === 0 ? (
-        <Text size="sm" c="dimmed" p={14}>{s.noProofs} {(issuers.data ?? []).length === 0 && <Anchor component={Link} to={`/t/${tenant}/issuers` as string} size="sm">{s.makeIssuer}</Anchor>}</Text>
+        <Stack gap={6} p={14} align="start">
+          <Text size="sm" c="dimmed">{s.noProofs}</Text>
+          {(issuers.data ?? []).length === 0 && <Anchor component={Link} to={`/t/${tenant}/issuers` as string} size="sm">{s.makeIssuer}</Anchor>}
+        </Stack>
       ) : (
         <div className="scroll-x" tabIndex={0} role="region" aria-label={s.otherProofs}>
           <table className="grid">
