@@ -118,7 +118,7 @@ def personal(note, cache, groups, ours):
 def injection(note, cache, groups, transforms, ours):
     wanted, harmless = groups
     names = {"llamafirewall": "LlamaFirewall 1.0.3, patterns for injection", "toolwall": "toolwall-guard 0.4.0 from 0.6, without its model",
-             "pyatr": "pyatr 0.3.1, its stable rules", "pyatr+injection": "pyatr 0.3.1, all rules for injection", "pyatr+all": "pyatr 0.3.1, all rules"}
+             "pyatr": "pyatr 0.3.1, its stable rules", "pyatr+injection": "pyatr 0.3.1, all rules for injection"}
     columns = [*wanted, *[f"{name}, false" for name in harmless]]
     sets = [*wanted.values(), *harmless.values()]
     flat = [text for texts in sets for text in texts]
@@ -141,6 +141,11 @@ def injection(note, cache, groups, transforms, ours):
         caught = row(name, judged[0], f"{judged[1]:.2f}")
         if engine in DISGUISED:
             disguised[name] = (lambda texts, engine=engine: judge(cache, engine, texts)[0], caught)
+    disguises(note, disguised, transforms)
+
+
+def disguises(note, disguised, transforms):
+    """Of what an engine found, what it still finds; `disguised` has a judge and the texts for each."""
     note("\n### Side by side: of its own hits, still found after a transform\n")
     note("| engine | hits | " + " | ".join(transforms) + " |")
     note("|---" * (len(transforms) + 2) + "|")

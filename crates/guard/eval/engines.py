@@ -137,7 +137,6 @@ ENGINES = {
     "presidio": presidio,
     "pyatr": pyatr(lambda rule: rule.status == "stable"),
     "pyatr+injection": pyatr(lambda rule: rule.status in ("stable", "experimental") and rule.tags.get("category") == "prompt-injection"),
-    "pyatr+all": pyatr(lambda rule: rule.status in ("stable", "experimental")),
     "toolwall": toolwall,
     "llamafirewall": llamafirewall,
 }
