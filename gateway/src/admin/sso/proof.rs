@@ -44,7 +44,7 @@ pub(super) fn subject<'a>(
     now: Micros,
 ) -> Result<&'a str, &'static str> {
     let said = &token.claims;
-    if !token.typ.as_deref().is_none_or(|typ| typ == "jwt") {
+    if token.typ.as_deref().is_some_and(|typ| typ != "jwt") {
         return Err("is of another type");
     }
     if said.str("iss") != Some(&oidc.issuer) {

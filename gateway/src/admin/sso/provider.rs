@@ -205,11 +205,10 @@ impl Provider {
     async fn discover(&self) -> Result<Metadata, ProviderError> {
         let address = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         let fetched = self.fetch("the discovery document", &address).await?;
-        let unusable = ProviderError::Unusable;
-        let document = document(&fetched.body).ok_or(unusable("the discovery document is no JSON"))?;
+        let document = document(&fetched.body).ok_or(ProviderError::Unusable("the discovery document is no JSON"))?;
         let text = |member: &str| document.get(member).and_then(Json::as_str);
         if text("issuer") != Some(&self.issuer) {
-            return Err(unusable("the discovery document names another issuer"));
+            return Err(ProviderError::Unusable("the discovery document names another issuer"));
         }
         let names = |member: &str, word: &str| {
             document
@@ -220,16 +219,18 @@ impl Provider {
         if document.get("code_challenge_methods_supported").is_some()
             && !names("code_challenge_methods_supported", "S256")
         {
-            return Err(unusable("the provider takes no code_challenge of S256"));
+            return Err(ProviderError::Unusable("the provider takes no code_challenge of S256"));
         }
         let methods = "token_endpoint_auth_methods_supported";
         let by_form = !names(methods, "client_secret_basic") && names(methods, "client_secret_post");
         let authorization = text("authorization_endpoint").and_then(|address| self.browsers(address));
         let own = |member: &str| text(member).map(str::to_owned);
         Ok(Metadata {
-            authorization: authorization.ok_or(unusable("the discovery document names no authorization_endpoint"))?,
-            token: own("token_endpoint").ok_or(unusable("the discovery document names no token_endpoint"))?,
-            keys: own("jwks_uri").ok_or(unusable("the discovery document names no jwks_uri"))?,
+            authorization: authorization
+                .ok_or(ProviderError::Unusable("the discovery document names no authorization_endpoint"))?,
+            token: own("token_endpoint")
+                .ok_or(ProviderError::Unusable("the discovery document names no token_endpoint"))?,
+            keys: own("jwks_uri").ok_or(ProviderError::Unusable("the discovery document names no jwks_uri"))?,
             proof: if by_form { ClientProof::Form } else { ClientProof::Basic },
             names_itself: document.get("authorization_response_iss_parameter_supported") == Some(&Json::Bool(true)),
         })
