@@ -157,6 +157,6 @@ mod tests {
             to: String::new(),
             until: 0,
         };
-        assert_eq!(flow.challenge(), "E9Melhoa2OwvFrEMTJHguCMYbJL4hqZJVvsT4sbPbqM");
+        assert_eq!(flow.challenge(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     }
 }
