@@ -17,6 +17,8 @@ pub enum Table {
     CardVersions,
     Cards,
     Changes,
+    ConditionVersions,
+    Conditions,
     Contexts,
     Grants,
     Issuers,

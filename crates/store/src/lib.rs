@@ -11,7 +11,7 @@
 //! * Errors never carry a driver's text: it may hold data.
 //!
 //! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `issuers`, `grants`, `policies`,
-//! `signing_keys` hold what administrators write; `tasks` who owns what and `expiry` when that ends; `usage` what was
+//! `conditions`, `signing_keys` hold what administrators write; `tasks` who owns what and `expiry` when that ends; `usage` what was
 //! used of limits and `places` what replicas hold of them; `audit` the records; `admins` who administers and `sso` who
 //! is vouched for by another; `revision` the change list and `change` the transaction that writes it; `world` loads a
 //! whole tenant. `sql`, `word` and `text` serve all of them.
@@ -25,6 +25,7 @@ mod admins;
 mod audit;
 mod cards;
 mod change;
+mod conditions;
 mod error;
 mod expiry;
 mod grants;
@@ -52,6 +53,7 @@ mod tests;
 pub use admins::{AdminEdit, AdminRow, AdminSessionRow, AdminState, AdminTokenRow, NewAdmin, NewAdminToken};
 pub use audit::{AuditCursor, AuditEdge, AuditFilter, AuditRecord, AuditSlot, AuditSummary};
 pub use cards::{CardEdit, CardFacts, CardRow, CardState, CardVersion, NewCard, TrustTier};
+pub use conditions::{ConditionsEdit, ConditionsRow, ConditionsVersion, NewConditions};
 pub use error::{Cause, StoreError as Error, Table};
 pub use grants::{GrantRow, NewGrant};
 pub use issuers::{IssuerRow, NewIssuer};

@@ -11,6 +11,8 @@ word! {
     ChangeKind {
         /// A card, its settings, state or credential.
         Card = "card",
+        /// The conditions of a tenant.
+        Conditions = "conditions",
         /// A grant.
         Grant = "grant",
         /// An issuer.

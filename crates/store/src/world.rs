@@ -1,10 +1,10 @@
 //! Everything of one tenant, as one consistent reading: what the registry compiles.
 
 use crate::{
-    CardFacts, Error, GrantRow, IssuerRow, KeyRow, PolicyRow, PrincipalRow, Result, SigningKeyRow, Store, Table,
+    CardFacts, ConditionsRow, Error, GrantRow, IssuerRow, KeyRow, PolicyRow, PrincipalRow, Result, SigningKeyRow, Store, Table,
     TenantId,
 };
-use crate::{TenantRow, cards, grants, issuers, keys, policies, principals, signing_keys, tenants};
+use crate::{TenantRow, cards, conditions, grants, issuers, keys, policies, principals, signing_keys, tenants};
 
 /// A tenant and all its living rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct TenantRows {
     pub grants: Vec<GrantRow>,
     /// Its policies.
     pub policies: Vec<PolicyRow>,
+    /// Its conditions: none or one.
+    pub conditions: Vec<ConditionsRow>,
     /// Its signing keys that are not gone.
     pub signing_keys: Vec<SigningKeyRow>,
     /// Rows that are in none of the lists, because they can't be read.
@@ -59,6 +61,7 @@ impl Store {
             issuers: readable!(unreadable, tx, IssuerRow, issuers::ALL, tenant.as_str())?,
             grants: readable!(unreadable, tx, GrantRow, grants::ALL, tenant.as_str())?,
             policies: readable!(unreadable, tx, PolicyRow, policies::ALL, tenant.as_str())?,
+            conditions: readable!(unreadable, tx, ConditionsRow, conditions::ALL, tenant.as_str())?,
             signing_keys: readable!(unreadable, tx, SigningKeyRow, signing_keys::ALL, tenant.as_str())?,
             unreadable: Vec::new(),
         };

@@ -3,6 +3,7 @@
 mod admins;
 mod audit;
 mod cards;
+mod conditions;
 mod isolation;
 mod issuers;
 mod keys;

@@ -10,6 +10,7 @@ const ALL: &[(&str, &Statements)] = &[
     ("audit", &crate::audit::STATEMENTS),
     ("cards", &crate::cards::STATEMENTS),
     ("change", &crate::change::STATEMENTS),
+    ("conditions", &crate::conditions::STATEMENTS),
     ("expiry", &crate::expiry::STATEMENTS),
     ("grants", &crate::grants::STATEMENTS),
     ("issuers", &crate::issuers::STATEMENTS),
@@ -29,6 +30,7 @@ const ALL: &[(&str, &Statements)] = &[
 
 const SHARED: &[(&str, &str)] = &[
     ("cards::ALL", crate::cards::ALL),
+    ("conditions::ALL", crate::conditions::ALL),
     ("grants::ALL", crate::grants::ALL),
     ("issuers::ALL", crate::issuers::ALL),
     ("keys::ALL", crate::keys::ALL),
