@@ -214,9 +214,10 @@ impl Reject {
             Self::Delegation(DelegationError::Bad(bad)) => Some(bad.name()),
             Self::Delegation(DelegationError::Incomplete) => Some("incomplete"),
             Self::Forward(ForwardError::Credential(CredentialError::InTask(_))) => Some("in_task_authorisation"),
+            Self::Authorize(AuthorizeError::Condition { .. }) => Some("condition"),
             Self::Audit
             | Self::Authenticate { .. }
-            | Self::Authorize(_)
+            | Self::Authorize(AuthorizeError::Forbidden { .. } | AuthorizeError::Hidden)
             | Self::Decode(_)
             | Self::Draining
             | Self::Forward(_)
@@ -242,6 +243,7 @@ impl Reject {
             Self::Authenticate { error: AuthenticateError::TwoCredentials } => "two_credentials",
             Self::Audit => "audit",
             Self::Authorize(AuthorizeError::Hidden) => "hidden",
+            Self::Authorize(AuthorizeError::Condition { .. }) => "condition",
             Self::Authorize(AuthorizeError::Forbidden { .. }) => "forbidden",
             Self::Decode(_) => "decode",
             Self::Delegation(_) => "delegation",
@@ -325,7 +327,8 @@ fn authenticate_fault(error: AuthenticateError) -> Fault {
 
 fn authorize_fault(error: AuthorizeError) -> Fault {
     match error {
-        AuthorizeError::Forbidden { operation } => {
+        // Told alike: what a tenant's conditions are is not the caller's to find out.
+        AuthorizeError::Condition { operation } | AuthorizeError::Forbidden { operation } => {
             Fault::new(FaultKind::PermissionDenied, format!("the operation {} is not granted", operation.name()))
         }
         AuthorizeError::Hidden => Fault::of(FaultKind::AgentNotFound),

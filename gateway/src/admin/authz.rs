@@ -3,8 +3,10 @@
 //! Answers come from the state that calls are judged by, not from the store; what a row with mistakes would say is told
 //! beside it.
 
+mod hypothesis;
 mod question;
 
+use self::hypothesis::Consulted;
 use self::question::Question;
 use super::Shared;
 use super::error::ApiError;
@@ -38,6 +40,9 @@ pub(super) struct Answer {
     /// What the grants say.
     #[serde(flatten)]
     why: Option<Why>,
+    /// What the tenant's conditions say to what the grants allow, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conditions: Option<Consulted>,
 }
 
 /// What the grants say, without what the answer says already.
@@ -95,7 +100,17 @@ pub(super) async fn explain(
         .filter(|name| !name.is_empty())
         .map(Into::into)
         .collect();
-    Ok(Json(Answer::of(explain_why(principal, &groups, world, (card, operation)), world)))
+    let explanation = explain_why(principal, &groups, world, (card, operation));
+    let consulted = match &world.conditions {
+        Some(conditions) if explanation.allowed => {
+            let whose = (principal.as_ref(), groups.as_slice());
+            let now = admin.clock.now();
+            let asked = hypothesis::asked(&question, whose, (card, operation), (world, now))?;
+            Some(hypothesis::consult(conditions, &asked))
+        }
+        Some(_) | None => None,
+    };
+    Ok(Json(Answer::of(explanation, consulted, world)))
 }
 
 fn operation(question: &Question) -> Result<OperationKind, ApiError> {
@@ -112,18 +127,24 @@ impl Answer {
     fn missing(missing: Vec<String>, world: Option<&Arc<TenantWorld>>) -> Self {
         let reason = missing.join("; ");
         let left_out = world.map(|world| left_out(world)).unwrap_or_default();
-        Self { allowed: false, reason, missing, left_out, why: None }
+        Self { allowed: false, reason, missing, left_out, why: None, conditions: None }
     }
 
-    fn of(explanation: Explanation, world: &TenantWorld) -> Self {
+    fn of(explanation: Explanation, conditions: Option<Consulted>, world: &TenantWorld) -> Self {
         let Explanation { allowed, card_is_visible, reason, decided_by, would_be_denied_by, considered } = explanation;
         let why = Why { card_is_visible, decided_by, would_be_denied_by, considered };
-        Self { allowed, reason, missing: Vec::new(), left_out: left_out(world), why: Some(why) }
+        let denies = conditions.as_ref().is_some_and(Consulted::denies);
+        let said = conditions.as_ref().and_then(|conditions| conditions.said.as_deref());
+        let (allowed, reason) = match said {
+            Some(said) if denies => (false, format!("{reason}, but {said}")),
+            Some(_) | None => (allowed, reason),
+        };
+        Self { allowed, reason, missing: Vec::new(), left_out: left_out(world), why: Some(why), conditions }
     }
 }
 
 fn left_out(world: &TenantWorld) -> Vec<String> {
-    let relevant = world.bad_rows.iter().filter(|row| ["card", "grant", "principal", "tenant"].contains(&row.kind));
+    let relevant = world.bad_rows.iter().filter(|row| ["card", "conditions", "grant", "principal", "tenant"].contains(&row.kind));
     relevant.map(|row| format!("{} {}", row.kind, row.name)).collect()
 }
 

@@ -23,6 +23,7 @@ mod audit;
 mod authz;
 mod body;
 mod cards;
+mod conditions;
 mod credential;
 pub mod error;
 mod extract;
@@ -188,7 +189,7 @@ pub type Shared = Arc<Admin>;
 #[derive(utoipa::OpenApi)]
 #[openapi(info(
     title = "Chancery admin API",
-    description = "Tenants, cards, principals, keys, issuers, grants, policies, signing keys and the audit trail of a Chancery gateway.",
+    description = "Tenants, cards, principals, keys, issuers, grants, conditions, policies, signing keys and the audit trail of a Chancery gateway.",
     license(name = "Apache-2.0")
 ), modifiers(&Common), security(("admin_token" = [])))]
 struct Description;
@@ -291,6 +292,11 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(simulate::simulate_policy))
         .routes(routes!(signing_keys::list, signing_keys::create))
         .routes(routes!(signing_keys::read, signing_keys::update))
+        .routes(routes!(conditions::list, conditions::create))
+        .routes(routes!(conditions::check_draft))
+        .routes(routes!(conditions::read, conditions::update, conditions::delete))
+        .routes(routes!(conditions::history))
+        .routes(routes!(conditions::go_back))
         .routes(routes!(authz::explain))
         .routes(routes!(authz::limits))
         .routes(routes!(audit::query))

@@ -134,7 +134,7 @@ async fn prune(api: &AdminApi, documents: &[Document], dry_run: bool) -> anyhow:
             continue;
         }
         there.ok()?;
-        for kind in [Kind::Grant, Kind::Card, Kind::Issuer, Kind::Principal, Kind::Policy] {
+        for kind in [Kind::Grant, Kind::Conditions, Kind::Card, Kind::Issuer, Kind::Principal, Kind::Policy] {
             let names = wanted.get(&(kind, tenant));
             prune_kind(api, (kind, tenant), names, dry_run).await?;
         }
@@ -197,7 +197,7 @@ fn differences(kind: Kind, now: &Value, wanted: &Value) -> Vec<String> {
 const fn absent(kind: Kind) -> Absent {
     match kind {
         // Whom an issuer may vouch for is what the document says, and nobody else.
-        Kind::Issuer | Kind::Policy => Absent::Removes,
+        Kind::Issuer | Kind::Policy | Kind::Conditions => Absent::Removes,
         Kind::Tenant | Kind::Principal | Kind::Card | Kind::Grant => Absent::Keeps,
     }
 }

@@ -31,7 +31,54 @@ pub(super) struct Explain {
     #[arg(long, value_name = "GROUP")]
     group: Vec<String>,
     #[command(flatten)]
+    call: Supposed,
+    #[command(flatten)]
     place: InTenant,
+}
+
+/// The call that the tenant's conditions are asked about.
+#[derive(Debug, Args)]
+struct Supposed {
+    /// When it is made (RFC 3339) [default: now].
+    #[arg(long)]
+    at: Option<String>,
+    /// The caller's address [default: 127.0.0.1].
+    #[arg(long)]
+    source: Option<String>,
+    /// How the caller is proven: `api_key`, `certificate`, `gateway_token`, `issuer_token` [default: `api_key`].
+    #[arg(long)]
+    scheme: Option<String>,
+    /// An extension that it declares.
+    #[arg(long, value_name = "URI")]
+    extension: Vec<String>,
+    /// The message's metadata.
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<String>,
+    /// The request's metadata.
+    #[arg(long, value_name = "JSON")]
+    request_metadata: Option<String>,
+    /// A call behind it, the first one first.
+    #[arg(long, value_name = "PRINCIPAL>CARD")]
+    via: Vec<String>,
+}
+
+impl Supposed {
+    fn write(&self, query: &mut url::form_urlencoded::Serializer<'_, String>) {
+        let (extensions, via) = (self.extension.join(","), self.via.join(","));
+        let joined = [("extensions", extensions), ("via", via)].map(|(name, text)| (name, Some(text)));
+        let single = [
+            ("at", self.at.clone()),
+            ("source", self.source.clone()),
+            ("scheme", self.scheme.clone()),
+            ("metadata", self.metadata.clone()),
+            ("request_metadata", self.request_metadata.clone()),
+        ];
+        for (name, text) in joined.into_iter().chain(single) {
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                query.append_pair(name, &text);
+            }
+        }
+    }
 }
 
 /// Asks, and prints the answer.
@@ -48,6 +95,7 @@ pub(super) async fn run(command: AuthzCommand, admin: &AdminArgs) -> anyhow::Res
             if !asked.group.is_empty() {
                 query.append_pair("groups", &asked.group.join(","));
             }
+            asked.call.write(&mut query);
             let tenant = segment(&asked.place.tenant)?;
             let answer = api.get(&format!("/tenants/{tenant}/authz/explain?{}", query.finish())).await?;
             if admin.json { output::json(&answer) } else { explained(&answer) }
@@ -65,6 +113,13 @@ fn explained(answer: &Value) -> anyhow::Result<()> {
     output::line(&format!("{verdict}: {}", answer["reason"].as_str().unwrap_or_default()))?;
     if let Some(shadow) = answer["would_be_denied_by"]["grant"].as_str() {
         output::line(&format!("in shadow mode, and recorded: {shadow} would have it denied"))?;
+    }
+    if answer["conditions"]["verdict"] == "would_deny" {
+        let of = |key: &str| answer["conditions"][key].as_str().unwrap_or_default();
+        let policies: Vec<&str> =
+            answer["conditions"]["policies"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let (name, why, policies) = (of("conditions"), of("why"), policies.join(", "));
+        output::line(&format!("in shadow mode, and recorded: conditions {name} would deny it ({why}: {policies})"))?;
     }
     for row in answer["left_out"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         output::line(&format!("left out because of mistakes: {row}"))?;

@@ -41,6 +41,8 @@ pub(super) enum Kind {
     Issuer,
     /// A card, which may name a policy and a principal.
     Card,
+    /// The conditions under which grants hold; before them, so that no grant is ever in force without.
+    Conditions,
     /// A grant.
     Grant,
 }
@@ -56,6 +58,7 @@ impl Kind {
             Self::Principal => "principals",
             Self::Issuer => "issuers",
             Self::Grant => "grants",
+            Self::Conditions => "conditions",
         }
     }
 }
@@ -102,7 +105,7 @@ impl Document {
 pub(super) fn collection_path(kind: Kind, tenant: &str) -> anyhow::Result<String> {
     match kind {
         Kind::Tenant => Ok(String::from("/tenants")),
-        Kind::Policy | Kind::Card | Kind::Principal | Kind::Issuer | Kind::Grant => {
+        Kind::Policy | Kind::Card | Kind::Principal | Kind::Issuer | Kind::Grant | Kind::Conditions => {
             Ok(format!("/tenants/{}/{}", segment(tenant)?, kind.collection()))
         }
     }

@@ -10,6 +10,7 @@ mod authz;
 mod call;
 mod card;
 mod card_verify;
+mod conditions;
 mod config;
 #[cfg(feature = "demo")]
 mod demo;
@@ -80,6 +81,9 @@ enum Command {
     /// Register, publish, verify and inspect agent cards.
     #[command(subcommand)]
     Card(card::CardCommand),
+    /// Say under which conditions grants hold (Cedar policies).
+    #[command(subcommand)]
+    Conditions(conditions::ConditionsCommand),
     /// Everything on one machine with nothing installed.
     #[cfg(feature = "demo")]
     Demo(demo::Demo),
@@ -177,6 +181,7 @@ impl Cli {
             Command::Authz(command) => block_on(async { Ok(authz::run(command, admin).await?) }),
             Command::Call(args) => block_on(call::run(args, admin.json)),
             Command::Card(command) => block_on(card::run(command, admin)),
+            Command::Conditions(command) => block_on(async { Ok(conditions::run(command, admin).await?) }),
             Command::Config(command) => command.run(&common),
             #[cfg(feature = "demo")]
             Command::Demo(command) => command.run(&common),

@@ -141,6 +141,9 @@ const fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
         Kind::Issuer => {
             &[("NAME", "/name"), ("ISSUER", "/spec/issuer"), ("AUDIENCES", "/spec/audiences"), ("STATE", "/spec/state")]
         }
+        Kind::Conditions => {
+            &[("NAME", "/name"), ("MODE", "/spec/mode"), ("OTHERWISE", "/spec/otherwise"), ("UPDATED", "/updated_at")]
+        }
         Kind::Grant => &[
             ("NAME", "/name"),
             ("PRINCIPAL", "/spec/principal"),

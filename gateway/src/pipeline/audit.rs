@@ -16,6 +16,7 @@ use crate::pipeline::guard::Findings;
 use crate::pipeline::head::Head;
 use crate::pipeline::route::Route;
 use crate::pipeline::said::Said;
+use crate::registry::conditions::Ruling;
 use crate::registry::{Grant, Snapshot};
 use crate::reject::Reject;
 use crate::telemetry::Metrics;
@@ -194,6 +195,25 @@ impl Trail {
         self.closing.policy = policies;
     }
 
+    /// What the tenant's conditions have denied, or would have.
+    pub fn ruled(&mut self, ruling: Option<&Ruling>) {
+        let (cause, mode) = match ruling {
+            None | Some(Ruling::Allowed) => return,
+            Some(Ruling::Denied(cause)) => (cause, "enforce"),
+            Some(Ruling::WouldDeny(cause)) => (cause, "shadow"),
+        };
+        let of = format!("condition:{}@{}", cause.conditions, cause.version);
+        let each = cause.policies.iter().take(MOST_RULINGS).map(|policy| format!("{of}/{policy}"));
+        let detectors = if cause.policies.is_empty() { vec![of.clone()] } else { each.collect() };
+        let action = format!("{}/{mode}", cause.why.name());
+        self.closing.findings.extend(detectors.into_iter().map(|detector| FindingFact {
+            detector,
+            action: action.clone(),
+            count: 1,
+            ..FindingFact::default()
+        }));
+    }
+
     /// What the detectors saw, and how long they looked.
     pub fn inspected(&mut self, findings: Findings) {
         self.closing.guard_us = self.closing.guard_us.saturating_add(micros(findings.took));
@@ -357,6 +377,9 @@ impl Drop for Trail {
         slot.close_detached(&self.closing);
     }
 }
+
+/// Most policies that one record names.
+const MOST_RULINGS: usize = 8;
 
 fn micros(took: Duration) -> u64 {
     u64::try_from(took.as_micros()).unwrap_or(u64::MAX)

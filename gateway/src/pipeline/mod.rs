@@ -10,6 +10,7 @@
 //! | [`audit`] | the slot, and at the end the record | a spool that is full |
 //! | [`limit`] | a place in all counts | rates, calls, bytes |
 //! | [`decode`] | the call | bodies, versions, operations |
+//! | [`authorize::condition`] | what the tenant's conditions say to it | what they deny |
 //! | [`owner`] | leave to name tasks; later their claim | foreign tasks and contexts |
 //! | [`guard`] | what may be said and heard | blocks |
 //! | [`forward`] | the agent's reply | agents that cannot be reached or understood |
@@ -167,6 +168,11 @@ async fn run(
     trail.shadowed(permit.would_deny(call.kind));
     manner.called(&call);
     delegation::allow(&permit, call.kind)?;
+
+    // Under these conditions? A tenant without any is not asked.
+    let permit = permit.conditioned(&call, (head, exchange.caller.source.ip()), now);
+    trail.ruled(permit.ruling());
+    permit.check_conditions()?;
 
     // Push is not mediated, so it is refused before anybody looks whose task it is about (A2A 1.0 §3.3.4).
     forward::refuse_push(&call)?;

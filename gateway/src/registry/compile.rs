@@ -17,6 +17,7 @@ use store::{
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
+use super::conditions::Conditions;
 pub use super::document::Problem;
 use super::grants::{Effect, Grant, GrantSet, Grantee, Mode};
 use super::last_use::LastUse;
@@ -29,6 +30,7 @@ use crate::discovery::publish;
 use crate::seal::{Place, Seal};
 
 mod card;
+mod conditions;
 mod grant;
 mod identity;
 
@@ -40,7 +42,7 @@ type GrantsOf = HashMap<String, Vec<Arc<Grant>>>;
 /// A row that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
-    /// `card`, `grant`, `issuer`, `key`, `policy`, `principal`, `signing_key` or `tenant`.
+    /// `card`, `conditions`, `grant`, `issuer`, `key`, `policy`, `principal`, `signing_key` or `tenant`.
     pub kind: &'static str,
     /// Its name, or its id where it has none.
     pub name: String,
@@ -152,6 +154,7 @@ impl Compiler {
         let (issuers, certificates) = tenant.issuers(&principals);
         let signers = tenant.signers();
         let tokens = tenant.token_issuer();
+        let (conditions, conditioned) = tenant.conditions();
         let Tenant { cancelled, bad, .. } = tenant;
         let world = TenantWorld {
             name: name.to_owned(),
@@ -166,6 +169,8 @@ impl Compiler {
             issuers,
             certificates,
             tokens,
+            conditions,
+            conditioned,
             policies,
             bad_rows: bad,
             cancelled,
@@ -205,6 +210,12 @@ impl Compiler {
     #[must_use]
     pub fn check_policy(&self, tenant: &str, name: &str, document: &[u8]) -> Vec<Problem> {
         self.pipeline(tenant, name, 0, document).err().unwrap_or_default()
+    }
+
+    /// What is wrong with conditions before they are saved.
+    #[must_use]
+    pub fn check_conditions(&self, document: &[u8]) -> Vec<Problem> {
+        Conditions::compile("", (0, 0), document).err().unwrap_or_default()
     }
 
     /// What is wrong with a grant document before it is saved.
@@ -540,6 +551,7 @@ const UNREADABLE: &str = "the row can't be read; it was changed past the gateway
 const fn kind(table: Table) -> &'static str {
     match table {
         Table::Cards | Table::CardVersions => "card",
+        Table::Conditions | Table::ConditionVersions => "conditions",
         Table::Grants => "grant",
         Table::Issuers => "issuer",
         Table::Keys => "key",

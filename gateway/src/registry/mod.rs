@@ -7,6 +7,7 @@
 
 pub mod certificate;
 pub mod compile;
+pub mod conditions;
 pub mod document;
 pub mod grants;
 pub mod issuer;
@@ -110,6 +111,10 @@ pub struct TenantWorld {
     pub certificates: Vec<Arc<certificate::CertificateIssuer>>,
     /// What signs and proves the gateway's own tokens for this tenant.
     pub tokens: token::TokenIssuer,
+    /// What grants cannot say; none for most tenants.
+    pub conditions: Option<Arc<conditions::Conditions>>,
+    /// Since when the conditions are what they are, or are none.
+    pub conditioned: Standing,
     /// Policies by name, compiled; those with mistakes are not here.
     pub policies: HashMap<String, Arc<NamedPolicy>>,
     /// Rows that were left out, and why.
@@ -144,6 +149,8 @@ impl TenantWorld {
             issuers: Vec::new(),
             certificates: Vec::new(),
             tokens: token::TokenIssuer::new("", name),
+            conditions: None,
+            conditioned: Standing::default(),
             policies: HashMap::new(),
             bad_rows,
             cancelled,
@@ -194,6 +201,8 @@ pub struct Card {
     pub name: String,
     /// The store's version number of the document and settings.
     pub version: i64,
+    /// The version that the agent's own card states.
+    pub release: Option<String>,
     /// The revision of its row, which also counts changes of state and credential.
     pub revision: i64,
     /// Ours, or a remote agent we call.

@@ -156,6 +156,9 @@ fn cancel_lost(before: Option<&Arc<TenantWorld>>, after: Option<&Arc<TenantWorld
             card.cancelled.cancel();
         }
     }
+    if after.conditioned.since != before.conditioned.since {
+        before.conditioned.replaced.cancel();
+    }
     for issuer in &before.issuers {
         let is_kept = |next: &Arc<Issuer>| next.id == issuer.id && next.revision == issuer.revision;
         if !after.issuers.iter().any(is_kept) {

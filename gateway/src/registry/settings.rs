@@ -54,6 +54,9 @@ pub struct CardSettings {
     /// What the document says the agent can do. Derived when the card is saved, see [`CardSettings::to_stored`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Capabilities>,
+    /// The version that the document states. Derived as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
 }
 
 /// Where and how the agent is reached.
@@ -337,12 +340,15 @@ impl CardSettings {
         document::read(bytes)
     }
 
-    /// The document to store: with the capabilities that `card` (the published document) declares.
+    /// The document to store: with the capabilities and the version that `card` (the published document) declares.
     ///
     /// # Errors
     /// The card is no JSON object.
     pub fn to_stored(mut self, card: &[u8]) -> Result<Vec<u8>, Vec<Problem>> {
-        self.capabilities = Some(capabilities(&read_card(card)?));
+        let card = read_card(card)?;
+        self.capabilities = Some(capabilities(&card));
+        // Nobody compares with a version as long as that.
+        self.release = card.str("version").filter(|version| version.len() <= 256).map(str::to_owned);
         serde_json::to_vec(&self).map_err(|error| vec![Problem::new("", error.to_string())])
     }
 }

@@ -3,8 +3,10 @@
 //! *Takes* the route's names, the identity and the snapshot. *Gives* a permit that names the card, the tenant and what
 //! the grants that select the card say together: denials win, nothing is allowed by itself. *Refuses* with
 //! [`AuthorizeError::Hidden`] whatever the caller may not see: another tenant, an unknown card and a card without a
-//! grant are one answer. *Never* looks at the message.
+//! grant are one answer. *Never* looks at the message; when it is decoded,
+//! [`condition`] does.
 
+pub mod condition;
 pub mod explain;
 mod judge;
 mod withdrawal;
@@ -21,6 +23,12 @@ use std::sync::Arc;
 /// Why there is no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthorizeError {
+    /// The grants allow the operation, the tenant's conditions do not.
+    #[error("operation {} is not allowed under these conditions", operation.name())]
+    Condition {
+        /// What was asked.
+        operation: OperationKind,
+    },
     /// The card is known and granted, the operation is not.
     #[error("operation {} is not granted", operation.name())]
     Forbidden {
@@ -42,6 +50,8 @@ pub struct Permit {
     judgement: Judgement,
     /// The proven chain that it is used under, and what its hops rest on.
     chain: Option<(Arc<Chain>, Vec<Behind>)>,
+    /// What the tenant's conditions said to the call, where there are any.
+    judged: Option<Arc<condition::Judged>>,
 }
 
 /// Gives the permit for the card that `route` names.
@@ -76,6 +86,7 @@ fn permit_of(
         card: Arc::clone(card),
         judgement,
         chain: None,
+        judged: None,
     })
 }
 

@@ -1,8 +1,8 @@
 //! The end of a permit under an open stream.
 //!
 //! A key, principal, card or tenant that loses its power ends the stream at once. When a grant is withdrawn, something is
-//! denied anew, or a hop of the chain behind it loses something, the permit is judged again by the state now in force, and
-//! lives on if it still holds.
+//! denied anew, a hop of the chain behind it loses something, or the conditions change, the permit is judged again by the
+//! state now in force, and lives on if it still holds.
 
 use super::{Permit, judge, permit_of};
 use crate::clock::Clock;
@@ -58,7 +58,8 @@ impl Permit {
             grants.into_iter().chain(hop.losses(&self.tenant))
         });
         let behind = behind.map(|token| (Withdrawn::Chain, token));
-        let all = credential.chain(card).chain(grants).chain([standing]).chain(behind);
+        let conditions = self.judged.iter().map(|_| (Withdrawn::Grant, self.tenant.conditioned.replaced.clone()));
+        let all = credential.chain(card).chain(grants).chain([standing]).chain(behind).chain(conditions);
         let all: Vec<(Withdrawn, CancellationToken)> = all.collect();
         let each = all.into_iter().map(|(what, token)| {
             Box::pin(async move {
@@ -82,6 +83,9 @@ impl Permit {
             }
             permit = permit.under(Arc::clone(chain), behind);
             delegation::allow(&permit, operation).ok()?;
+        }
+        if let Some(judged) = &self.judged {
+            permit = permit.conditioned_again(judged)?;
         }
         // The state in force must be a newer one than that which was just taken away.
         (permit.check(operation).is_ok() && !standing && permit.card.id == self.card.id).then_some(permit)

@@ -55,6 +55,7 @@ impl Make<'_> {
             tenant: facts.tenant.as_str().to_owned(),
             name: facts.name.clone(),
             version: facts.version,
+            release: settings.release.clone(),
             revision: facts.revision,
             direction: settings.direction.unwrap_or(Direction::Inbound),
             visibility: settings.visibility.unwrap_or(Visibility::Public),

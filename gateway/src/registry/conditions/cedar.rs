@@ -137,3 +137,18 @@ fn mentions(value: &Value, name: &str) -> bool {
 fn permits(policy: &Policy) -> bool {
     policy.effect() == Effect::Permit
 }
+
+/// Whether the request and the entities of a call are what the schema says.
+#[cfg(test)]
+pub(super) fn fits_schema(asked: &Asked) -> Result<(), String> {
+    let (schema, _) = Schema::from_cedarschema_str(SCHEMA).map_err(|error| error.to_string())?;
+    let names = Names::of(&schema).ok_or("a name is missing")?;
+    let (request, entities) = names.request(asked, true).ok_or("a value can't be made")?;
+    let (principal, action) = (request.principal().cloned(), request.action().cloned());
+    let (resource, context) = (request.resource().cloned(), request.context().cloned());
+    let (Some(principal), Some(action), Some(resource), Some(context)) = (principal, action, resource, context) else {
+        return Err("something is unknown".to_owned());
+    };
+    Request::new(principal, action, resource, context, Some(&schema)).map_err(|error| error.to_string())?;
+    Entities::from_entities(entities.iter().cloned(), Some(&schema)).map(drop).map_err(|error| error.to_string())
+}

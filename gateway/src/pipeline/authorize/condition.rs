@@ -1,0 +1,95 @@
+//! What the tenant's conditions say to a call that its grants allow.
+//!
+//! *Takes* the permit, the decoded call, the head and the caller's address. *Gives* the permit with the ruling in it.
+//! *Refuses* as if the operation were not granted. Asked once, when the call is decoded and before anybody looks whose
+//! task it is about; an open stream is judged again by the same facts when the conditions change. *Never* reads a
+//! message's parts, and does nothing where the tenant has no conditions.
+
+use super::{AuthorizeError, Permit};
+use crate::clock::Micros;
+use crate::pipeline::head::Head;
+use crate::registry::Direction;
+use crate::registry::conditions::{Asked, AskedMessage, Behind, Metadata, Ruling};
+use a2a::Call;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// What was asked, and what the conditions said.
+#[derive(Debug)]
+pub(super) struct Judged {
+    asked: Asked,
+    ruling: Ruling,
+}
+
+impl Permit {
+    /// The same permit for this call, judged by the tenant's conditions.
+    #[must_use]
+    pub fn conditioned(self, call: &Call, (head, source): (&Head, IpAddr), now: Micros) -> Self {
+        let Some(conditions) = &self.tenant.conditions else { return self };
+        let asked = self.asked(call, (head, source), now);
+        let ruling = conditions.judge(&asked);
+        Self { judged: Some(Arc::new(Judged { asked, ruling })), ..self }
+    }
+
+    /// The permit as the conditions now in force judge the same call; `None` where they deny it.
+    pub(super) fn conditioned_again(self, judged: &Judged) -> Option<Self> {
+        let asked = judged.asked.clone();
+        let ruling = self.tenant.conditions.as_ref().map_or(Ruling::Allowed, |conditions| conditions.judge(&asked));
+        let permit = Self { judged: Some(Arc::new(Judged { asked, ruling })), ..self };
+        permit.check_conditions().is_ok().then_some(permit)
+    }
+
+    /// What the conditions said, where there are any.
+    #[must_use]
+    pub fn ruling(&self) -> Option<&Ruling> {
+        self.judged.as_ref().map(|judged| &judged.ruling)
+    }
+
+    /// Whether the conditions let the call through.
+    ///
+    /// # Errors
+    /// [`AuthorizeError::Condition`]
+    pub fn check_conditions(&self) -> Result<(), AuthorizeError> {
+        match self.judged.as_deref() {
+            Some(Judged { asked, ruling: Ruling::Denied(_) }) => {
+                Err(AuthorizeError::Condition { operation: asked.operation })
+            }
+            Some(Judged { ruling: Ruling::Allowed | Ruling::WouldDeny(_), .. }) | None => Ok(()),
+        }
+    }
+
+    fn asked(&self, call: &Call, (head, source): (&Head, IpAddr), now: Micros) -> Asked {
+        let card = &self.card;
+        let groups = self.principal.groups.iter().chain(self.identity.groups());
+        let hops = |chain: &crate::pipeline::delegation::Chain| {
+            let each = chain.hops().iter().zip(self.behind());
+            each.map(|(hop, who)| (who.principal.name.clone(), who.principal.groups.clone(), hop.card.clone())).collect()
+        };
+        Asked {
+            principal: self.principal.name.clone(),
+            groups: groups.cloned().collect(),
+            scheme: self.scheme().name(),
+            card: card.name.clone(),
+            tags: card.tags.clone(),
+            direction: direction(card.direction),
+            release: card.release.clone(),
+            revision: card.version,
+            operation: call.kind,
+            now,
+            source,
+            extensions: head.extensions.clone(),
+            delegation: self.chain().map(|chain| Behind { root: chain.root().to_owned(), hops: hops(chain) }),
+            metadata: Metadata::of(call.params.get("metadata")),
+            message: AskedMessage::of(call),
+        }
+    }
+}
+
+/// As in the schema.
+#[must_use]
+pub const fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Inbound => "inbound",
+        Direction::Outbound => "outbound",
+    }
+}
