@@ -1,8 +1,8 @@
 //! Everything of one tenant, as one consistent reading: what the registry compiles.
 
 use crate::{
-    CardFacts, ConditionsRow, Error, GrantRow, IssuerRow, KeyRow, PolicyRow, PrincipalRow, Result, SigningKeyRow, Store, Table,
-    TenantId,
+    CardFacts, ConditionsRow, Error, GrantRow, IssuerRow, KeyRow, PolicyRow, PrincipalRow, Result, SigningKeyRow,
+    Store, Table, TenantId,
 };
 use crate::{TenantRow, cards, conditions, grants, issuers, keys, policies, principals, signing_keys, tenants};
 

@@ -144,7 +144,8 @@ impl Answer {
 }
 
 fn left_out(world: &TenantWorld) -> Vec<String> {
-    let relevant = world.bad_rows.iter().filter(|row| ["card", "conditions", "grant", "principal", "tenant"].contains(&row.kind));
+    let relevant =
+        world.bad_rows.iter().filter(|row| ["card", "conditions", "grant", "principal", "tenant"].contains(&row.kind));
     relevant.map(|row| format!("{} {}", row.kind, row.name)).collect()
 }
 

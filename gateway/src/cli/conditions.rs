@@ -80,8 +80,10 @@ async fn rollback(args: &Rollback, admin: &AdminArgs) -> anyhow::Result<()> {
     let (api, path) = (admin.connect()?, path(&args.named)?);
     let now = api.get(&path).await?;
     let body = json!({"version": args.version});
-    let changed =
-        api.send(reqwest::Method::PUT, &format!("{path}/version"), Some(&body), now["revision"].as_i64()).await?.ok()?;
+    let changed = api
+        .send(reqwest::Method::PUT, &format!("{path}/version"), Some(&body), now["revision"].as_i64())
+        .await?
+        .ok()?;
     report(admin, &changed, "changed")
 }
 

@@ -210,7 +210,24 @@ async fn every_resource_lives_and_dies(db: Db) {
     desk.make(&acme("cards"), "echo", &card).await;
     let grant = json!({"principal": "bot", "cards": ["echo", "tag:x"], "operations": ["send"]});
     lives_and_dies(&desk, &acme("grants"), "calls", &grant, set("/operations", json!(["*"]))).await;
+    #[cfg(feature = "cedar")]
+    the_one_document_of_conditions(&desk).await;
     desk.h.finish().await;
+}
+
+/// A tenant has one, whatever its name.
+#[cfg(feature = "cedar")]
+async fn the_one_document_of_conditions(desk: &Desk) {
+    let collection = "/tenants/acme/conditions";
+    let spec = json!({"policies": "@id(\"a\") forbid(principal, action == Action::\"list\", resource);"});
+    let made = desk.make(collection, "house", &spec).await;
+    assert!(made["id"].as_str().unwrap().starts_with("cnd-"), "{made}");
+    let other = desk.post(collection, &json!({"name": "other", "spec": spec})).await;
+    assert_eq!((other.status, &other.json()["code"]), (StatusCode::CONFLICT, &json!("conditions_exist")));
+    let listed = desk.read(collection).await;
+    assert_eq!(listed["items"], json!([made]));
+    assert_eq!(desk.delete("/tenants/acme/conditions/house").await.status, StatusCode::NO_CONTENT);
+    assert_eq!(desk.read(collection).await["items"], json!([]));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use sample_agents::hostile::{Behaviour, Gate, Reply, Scripted, start};
 use serde_json::{Value, json};
 
 /// A tenant with published cards over one agent; each card has a tag of its own name.
-async fn desk_with(cards: &[&str], agent: &str) -> Desk {
+pub(crate) async fn desk_with(cards: &[&str], agent: &str) -> Desk {
     let desk = Desk::acme().await;
     for name in cards {
         let spec = json!({"card": document(name), "tags": [format!("tag-{name}")], "visibility": "hidden",
@@ -21,36 +21,36 @@ async fn desk_with(cards: &[&str], agent: &str) -> Desk {
 }
 
 impl Desk {
-    async fn publish(&self, name: &str) {
+    pub(crate) async fn publish(&self, name: &str) {
         let path = format!("/tenants/acme/cards/{name}/state");
         let answer = self.post(&path, &json!({"state": "published"})).await;
         assert!(answer.status.is_success(), "{}", answer.text());
     }
 
     /// A principal in these groups, with a key and no grant.
-    async fn member(&self, name: &str, groups: &[&str]) -> String {
+    pub(crate) async fn member(&self, name: &str, groups: &[&str]) -> String {
         self.make("/tenants/acme/principals", name, &json!({"groups": groups})).await;
         let made = self.post("/tenants/acme/keys", &json!({"principal": name})).await;
         made.json()["key"].as_str().unwrap().to_owned()
     }
 
-    async fn grant(&self, name: &str, spec: Value) {
+    pub(crate) async fn grant(&self, name: &str, spec: Value) {
         self.make("/tenants/acme/grants", name, &spec).await;
     }
 
-    async fn call(&self, key: &str, card: &str) -> Answer {
+    pub(crate) async fn call(&self, key: &str, card: &str) -> Answer {
         let body: Value = serde_json::from_str(&says("hi")).unwrap();
         let asked = self.h.post(&format!("/a2a/acme/{card}/message:send"), &body).header("a2a-version", "1.0");
         asked.key(key).send().await
     }
 
-    async fn explain(&self, principal: &str, card: &str, operation: &str) -> Value {
+    pub(crate) async fn explain(&self, principal: &str, card: &str, operation: &str) -> Value {
         let query = format!("principal={principal}&card={card}&operation={operation}");
         self.read(&format!("/tenants/acme/authz/explain?{query}")).await
     }
 }
 
-fn status_and_body(answer: &Answer) -> (StatusCode, String) {
+pub(crate) fn status_and_body(answer: &Answer) -> (StatusCode, String) {
     (answer.status, answer.text())
 }
 

@@ -15,6 +15,8 @@ mod apply;
 mod authz;
 mod cases;
 mod commands;
+#[cfg(feature = "cedar")]
+mod conditions;
 mod config;
 mod credentials;
 mod delegation;

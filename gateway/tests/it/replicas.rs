@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Calls the card; what proves somebody leaves a record.
-async fn status(h: &Harness, at: SocketAddr, key: &str, card: &str) -> (u16, Option<u64>) {
+pub(crate) async fn status(h: &Harness, at: SocketAddr, key: &str, card: &str) -> (u16, Option<u64>) {
     let ask = Ask::post(&format!("/a2a/acme/{card}"))
         .key(key)
         .v10()
@@ -27,7 +27,7 @@ async fn status(h: &Harness, at: SocketAddr, key: &str, card: &str) -> (u16, Opt
 }
 
 /// How long until the card can't be called with this key any more, here; fails after `within`.
-async fn stops(h: &Harness, at: SocketAddr, key: &str, within: Duration) -> Duration {
+pub(crate) async fn stops(h: &Harness, at: SocketAddr, key: &str, within: Duration) -> Duration {
     let began = Instant::now();
     while status(h, at, key, "echo").await.0 == 200 {
         assert!(began.elapsed() < within, "still served after {:?}", began.elapsed());
@@ -51,7 +51,7 @@ async fn ends(mut live: Live) {
 }
 
 /// With a notification at once; without one it takes as long as the poll.
-const TOLD: Duration = Duration::from_secs(2);
+pub(crate) const TOLD: Duration = Duration::from_secs(2);
 const UNTOLD: Duration = Duration::from_secs(5);
 
 #[tokio::test]

@@ -147,7 +147,12 @@ fn metadata(path: &str, text: Option<&str>) -> Result<Metadata, ApiError> {
 }
 
 fn words(text: Option<&str>) -> Vec<String> {
-    text.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|word| !word.is_empty()).map(Into::into).collect()
+    text.iter()
+        .flat_map(|text| text.split(','))
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .map(Into::into)
+        .collect()
 }
 
 /// `ann>planner,bot>echo`: who called which card, the first caller first.

@@ -67,6 +67,7 @@ fn rows(revision: i64) -> TenantRows {
         issuers: Vec::new(),
         grants: vec![grant(r#"{"cards":["echo"],"operations":["send"]}"#, revision)],
         policies: Vec::new(),
+        conditions: Vec::new(),
         signing_keys: Vec::new(),
         unreadable: Vec::new(),
     }
@@ -356,4 +357,46 @@ fn fixed_dialect_picks_the_interface_that_declares_it_else_is_spoken_everywhere(
         dialects(&format!(r#"{{"upstream":{{"dialect":"path_rpc","interfaces":{two}}}}}"#)),
         [("path_rpc", "http://a.test".to_owned()), ("path_rpc", "http://b.test".to_owned())]
     );
+}
+
+/// Conditions that can't be read deny; unchanged ones are not compiled again; streams hear only of a change.
+#[cfg(feature = "cedar")]
+#[test]
+fn conditions_are_compiled_once_and_close_the_tenant_when_damaged() {
+    let with = |document: &str, revision: i64| {
+        let mut rows = rows(revision);
+        rows.conditions = vec![store::ConditionsRow {
+            id: "cnd-1".into(),
+            tenant: tenant_id(),
+            name: "house".into(),
+            version: 1,
+            document: document.as_bytes().to_vec(),
+            created: 0,
+            updated: 0,
+            revision: 5,
+        }];
+        rows
+    };
+    let sound = r#"{"policies":"@id(\"a\") forbid(principal, action == Action::\"list\", resource);"}"#;
+    let world_of = |rows: &TenantRows, before: &Snapshot| compiler().tenant(rows, before).world.unwrap();
+    let none = Snapshot::default();
+    let first = world_of(&with(sound, 9), &none);
+    let compiled = Arc::clone(first.conditions.as_ref().unwrap());
+    let replaced = first.conditioned.replaced.clone();
+    let mut before = Snapshot::default();
+    before.tenants.insert("acme".into(), Arc::new(first));
+    let again = world_of(&with(sound, 10), &before);
+    assert!(Arc::ptr_eq(&compiled, again.conditions.as_ref().unwrap()));
+    assert_eq!(again.conditioned.since, 5);
+    replaced.cancel();
+    assert!(again.conditioned.replaced.is_cancelled(), "it is the same standing");
+    let gone = world_of(&rows(11), &before);
+    assert!(gone.conditions.is_none() && gone.conditioned.since == 0 && !gone.conditioned.replaced.is_cancelled());
+    let damaged = world_of(&with("{", 12), &none);
+    assert_eq!(damaged.bad_rows[0].kind, "conditions");
+    assert!(format!("{:?}", damaged.conditions).contains("rules: None"));
+    let mut lost = rows(13);
+    lost.unreadable =
+        vec![store::Unreadable { table: store::Table::Conditions, id: String::new(), name: "house".into() }];
+    assert!(format!("{:?}", world_of(&lost, &none).conditions).contains("rules: None"));
 }

@@ -82,4 +82,3 @@ fn texts(object: &Object, key: &str) -> Vec<String> {
     let all = object.get(key).and_then(Json::as_array).unwrap_or_default();
     all.iter().filter_map(Json::as_str).map(str::to_owned).collect()
 }
-

@@ -39,7 +39,8 @@ impl Rules {
         let ours = |error: String| vec![Problem::new("", format!("the schema of conditions is damaged: {error}"))];
         let (schema, _warnings) = Schema::from_cedarschema_str(SCHEMA).map_err(|error| ours(error.to_string()))?;
         let policies = check::policies(text, otherwise, &schema)?;
-        let reads_metadata = policies.iter().any(|policy| mentions(&policy.to_json().unwrap_or_default(), "metadata"));
+        let reads = |policy: &Policy| policy.to_json().map_or(true, |policy| mentions(&policy, "metadata"));
+        let reads_metadata = policies.iter().any(reads);
         let names = Names::of(&schema).ok_or_else(|| ours("a name is missing".to_owned()))?;
         let counts: Vec<Policy> = policies.iter().filter(|policy| !check::is_shadow(policy)).cloned().collect();
         let some_are_tried = counts.len() < policies.len();
@@ -52,13 +53,7 @@ impl Rules {
             let set = policies.map(|policies| set_of(policies, otherwise)).transpose();
             set.map_err(|error| vec![Problem::new("/policies", error)])
         };
-        Ok(Self {
-            authorizer: Authorizer::new(),
-            names,
-            enforced: set(enforced)?,
-            tried: set(tried)?,
-            reads_metadata,
-        })
+        Ok(Self { authorizer: Authorizer::new(), names, enforced: set(enforced)?, tried: set(tried)?, reads_metadata })
     }
 
     /// What they say against a call, and whether that only would count.

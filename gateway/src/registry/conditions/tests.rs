@@ -195,7 +195,10 @@ fn every_mistake_is_named_with_its_line() {
         (of("@id(\"B b\") forbid(principal, action, resource);"), vec!["@id \"B b\""]),
         (of("@id(\"b\") forbid(principal == ?principal, action, resource);"), vec!["slot"]),
         (of("@id(\"b\") permit(principal, action, resource);"), vec!["otherwise to deny"]),
-        (problems(json!({"otherwise": "deny", "policies": "@id(\"b\") forbid(principal, action, resource);"})), vec!["nobody could call"]),
+        (
+            problems(json!({"otherwise": "deny", "policies": "@id(\"b\") forbid(principal, action, resource);"})),
+            vec!["nobody could call"],
+        ),
         (problems(json!({"mode": "try", "policies": "", "extra": 1})), vec!["/mode", "/extra"]),
         (of(&"x".repeat(MOST_BYTES + 1)), vec!["at most 65536"]),
     ] {
@@ -203,9 +206,12 @@ fn every_mistake_is_named_with_its_line() {
             assert!(told.contains(part), "{part} is not in: {told}");
         }
     }
-    let two = of("@id(\"a\") forbid(principal, action, resource);\n@id(\"a\") forbid(principal, action, resource) when { context.source == 1 };");
+    let two = of(
+        "@id(\"a\") forbid(principal, action, resource);\n@id(\"a\") forbid(principal, action, resource) when { context.source == 1 };",
+    );
     assert!(two.contains("line 2") && two.contains("is taken"), "{two}");
-    let many: String = (0..=MOST_POLICIES).map(|at| format!("@id(\"p{at}\") forbid(principal, action, resource);\n")).collect();
+    let many: String =
+        (0..=MOST_POLICIES).map(|at| format!("@id(\"p{at}\") forbid(principal, action, resource);\n")).collect();
     assert!(of(&many).contains("at most 200"));
 }
 
@@ -213,7 +219,17 @@ fn every_mistake_is_named_with_its_line() {
 #[test]
 fn deep_nesting_is_refused_or_read_and_nothing_worse() {
     let deep = 12_000;
-    for (open, inner, close) in [("(", "true", ")"), ("!", "true", ""), ("[", "1", "]"), ("if true then true else ", "true", "")] {
+    let nested = [
+        ("(", "true", ")"),
+        ("!", "true", ""),
+        ("[", "1", "]"),
+        ("if true then true else ", "true", ""),
+        ("true && ", "true", ""),
+        ("1 + ", "1 > 0", ""),
+        ("{a:", "1", "}"),
+        ("principal.name == ", "principal.name", ""),
+    ];
+    for (open, inner, close) in nested {
         let deep = deep.min(MOST_BYTES / (open.len() + close.len()) - 100);
         let when = format!("{}{inner}{}", open.repeat(deep), close.repeat(deep));
         let text = format!("@id(\"a\") forbid(principal, action, resource) when {{ {when} }};");

@@ -27,9 +27,13 @@ pub(super) fn policies(text: &str, otherwise: Otherwise, schema: &Schema) -> Res
     let permitting = named.iter().any(permits);
     match otherwise {
         Otherwise::Permit if permitting => {
-            problems.push(wrong("a permit means nothing where everything is permitted; write forbid … unless, or set otherwise to deny"));
+            problems.push(wrong(
+                "a permit means nothing where everything is permitted; write forbid … unless, or set otherwise to deny",
+            ));
         }
-        Otherwise::Deny if !permitting => problems.push(wrong("permit nothing, and otherwise denies: nobody could call")),
+        Otherwise::Deny if !permitting => {
+            problems.push(wrong("permit nothing, and otherwise denies: nobody could call"))
+        }
         Otherwise::Permit | Otherwise::Deny => {}
     }
     if let Ok(set) = PolicySet::from_policies(named.iter().cloned()) {
@@ -55,12 +59,15 @@ fn named(text: &str, read: &PolicySet, problems: &mut Vec<Problem>) -> Vec<Polic
             match (key, value) {
                 ("id" | "note", _) | ("mode", "enforce" | "shadow") => {}
                 ("mode", other) => problems.push(wrong(format!("{place}: @mode is enforce or shadow, not {other:?}"))),
-                (other, _) => problems.push(wrong(format!("{place}: @{other} is unknown; there are @id, @mode, @note"))),
+                (other, _) => {
+                    problems.push(wrong(format!("{place}: @{other} is unknown; there are @id, @mode, @note")))
+                }
             }
         }
         match policy.annotation("id") {
             Some(id) if store::TenantId::new(id).is_none() => {
-                problems.push(wrong(format!("{place}: @id {id:?} must be lower-case letters, digits and inner dashes")));
+                problems
+                    .push(wrong(format!("{place}: @id {id:?} must be lower-case letters, digits and inner dashes")));
             }
             Some(id) if !ids.insert(id.to_owned()) => problems.push(wrong(format!("{place}: @id {id:?} is taken"))),
             Some(id) => named.push(policy.new_id(PolicyId::new(id))),
@@ -78,7 +85,10 @@ fn mistakes(text: &str, set: &PolicySet, schema: &Schema) -> Vec<Problem> {
         ValidationWarning::ImpossiblePolicy(_) | ValidationWarning::InvalidActionApplication(_) => {
             Some(located(text, warning, &warning.to_string()))
         }
-        #[expect(clippy::wildcard_enum_match_arm, reason = "the library's enum is non-exhaustive; the others are style")]
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the library's enum is non-exhaustive; the others are style"
+        )]
         _ => None,
     });
     errors.chain(warnings).collect()

@@ -56,7 +56,8 @@ impl Names {
     /// The request and its entities; metadata only where it is read. `None` where a value can't be made, which denies.
     pub(super) fn request(&self, asked: &Asked, reads_metadata: bool) -> Option<(Request, Entities)> {
         let mut entities = Vec::new();
-        let action = self.actions.iter().find(|(kind, _)| *kind == asked.operation).map(|(_, action)| action.clone())?;
+        let action =
+            self.actions.iter().find(|(kind, _)| *kind == asked.operation).map(|(_, action)| action.clone())?;
         let card = self.card(asked)?;
         let (action_uid, card_uid) = (action.uid(), card.uid());
         entities.extend([action, card]);
