@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthzCommand {
     /// Say whether a principal may do something with a card, and which grant says so.
-    Explain(Explain),
+    Explain(Box<Explain>),
     /// Show limits and what is used of them.
     Limits(InTenant),
 }

@@ -63,7 +63,8 @@ impl Permit {
         let groups = self.principal.groups.iter().chain(self.identity.groups());
         let hops = |chain: &crate::pipeline::delegation::Chain| {
             let each = chain.hops().iter().zip(self.behind());
-            each.map(|(hop, who)| (who.principal.name.clone(), who.principal.groups.clone(), hop.card.clone())).collect()
+            each.map(|(hop, who)| (who.principal.name.clone(), who.principal.groups.clone(), hop.card.clone()))
+                .collect()
         };
         Asked {
             principal: self.principal.name.clone(),

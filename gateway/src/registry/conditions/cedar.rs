@@ -5,6 +5,7 @@
 
 mod check;
 mod facts;
+mod shape;
 
 use super::{Asked, ConditionsMode, Otherwise, SCHEMA, Why};
 use crate::registry::document::Problem;
@@ -36,6 +37,20 @@ impl Rules {
     /// # Errors
     /// Everything that is wrong with them, with lines.
     pub(super) fn compile(text: &str, otherwise: Otherwise, mode: ConditionsMode) -> Result<Self, Vec<Problem>> {
+        let problems = shape::problems(text);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        // What is deep and still allowed needs more stack to be read than the threads that serve have.
+        std::thread::scope(|scope| {
+            let reading = std::thread::Builder::new().stack_size(STACK);
+            let reading = reading.spawn_scoped(scope, || Self::read(text, otherwise, mode)).ok();
+            let read = reading.and_then(|reading| reading.join().ok());
+            read.unwrap_or_else(|| Err(vec![Problem::new("/policies", "could not be looked at; try again")]))
+        })
+    }
+
+    fn read(text: &str, otherwise: Otherwise, mode: ConditionsMode) -> Result<Self, Vec<Problem>> {
         let ours = |error: String| vec![Problem::new("", format!("the schema of conditions is damaged: {error}"))];
         let (schema, _warnings) = Schema::from_cedarschema_str(SCHEMA).map_err(|error| ours(error.to_string()))?;
         let policies = check::policies(text, otherwise, &schema)?;
@@ -132,6 +147,9 @@ fn mentions(value: &Value, name: &str) -> bool {
 fn permits(policy: &Policy) -> bool {
     policy.effect() == Effect::Permit
 }
+
+/// Room to read the deepest text, for as long as that takes.
+const STACK: usize = 64 << 20;
 
 /// Whether the request and the entities of a call are what the schema says.
 #[cfg(test)]

@@ -217,5 +217,5 @@ impl std::fmt::Display for Cause {
     }
 }
 
-#[cfg(all(test, feature = "cedar"))]
+#[cfg(test)]
 mod tests;

@@ -85,10 +85,12 @@ fn mistakes(text: &str, set: &PolicySet, schema: &Schema) -> Vec<Problem> {
         ValidationWarning::ImpossiblePolicy(_) | ValidationWarning::InvalidActionApplication(_) => {
             Some(located(text, warning, &warning.to_string()))
         }
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "the library's enum is non-exhaustive; the others are style"
-        )]
+        ValidationWarning::BidiCharsInIdentifier(_)
+        | ValidationWarning::BidiCharsInString(_)
+        | ValidationWarning::ConfusableIdentifier(_)
+        | ValidationWarning::MixedScriptIdentifier(_)
+        | ValidationWarning::MixedScriptString(_) => None,
+        // The library may come to know more.
         _ => None,
     });
     errors.chain(warnings).collect()
@@ -107,7 +109,8 @@ fn located(text: &str, error: &dyn Diagnostic, said: &str) -> Problem {
     wrong(format!("{place}{}{help}", words.join(" ")))
 }
 
-fn place(text: &str, at: usize) -> String {
+/// Where in the text, for people.
+pub(super) fn place(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
