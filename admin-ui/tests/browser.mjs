@@ -422,7 +422,7 @@ for (const theme of ['light', 'dark']) {
 
 await step('a telephone shows it too', async () => {
   const phone = await open({ viewport: { width: 390, height: 780 }, storageState: await context.storageState() })
-  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies/code-names', '/settings', ...ACCESS_NARROW]) {
+  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies/code-names', ...ACCESS_NARROW, '/settings']) {
     await phone.page.goto(ADMIN + path)
     await phone.page.getByRole('heading', { level: 1 }).waitFor()
     await settled(phone.page)
