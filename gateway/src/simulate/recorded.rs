@@ -450,7 +450,8 @@ fn fate_of(exchange: &Exchange) -> Fate {
 fn same_rule(one: &Value, other: &Value, name: &str) -> bool {
     let rule = |document: &Value| {
         let rules = document["detectors"].as_array()?;
-        let mut rule = rules.iter().find(|rule| rule["name"].as_str().or(rule["id"].as_str()) == Some(name))?.clone();
+        let mut rule =
+            rules.iter().find(|rule| rule["name"].as_str().or_else(|| rule["id"].as_str()) == Some(name))?.clone();
         rule.as_object_mut()?.remove("action");
         Some(rule)
     };
