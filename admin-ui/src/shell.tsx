@@ -9,6 +9,7 @@ import { api, ok, trust } from './api/client'
 import { queries } from './api/queries'
 import { Palette } from './parts/palette'
 import { OwnPassword } from './parts/password'
+import { Standing } from './parts/standing'
 import { isManager, isPlatform, useMe } from './session'
 import { s } from './strings'
 
@@ -112,6 +113,7 @@ export function Shell(): ReactNode {
         </nav>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1} style={{ outline: 'none' }}>
+        <Standing />
         <Outlet />
       </AppShell.Main>
       <Palette opened={palette} close={closePalette} tenant={tenant} platform={isPlatform(me)} />

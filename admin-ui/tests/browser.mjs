@@ -214,7 +214,7 @@ await step('a phrase in a policy is blocked, and seen to be', async () => {
   await page.getByText('Saved, and in force.').waitFor()
   await page.getByRole('button', { name: 'Make default' }).click()
   await page.getByRole('button', { name: 'No longer default' }).waitFor()
-  await page.goto(`${ADMIN}/t/lab/mission?outcome=blocked`)
+  await page.goto(`${ADMIN}/t/lab/mission?outcome=blocked&finding=words`)
   await page.getByText('as it happens').waitFor()
   const refused = await call('lab', 'echo', key, 'where is the blue heron?')
   check(!refused.text.includes('ROLE_AGENT') && refused.text.includes('error'), `not blocked: ${refused.text}`)
@@ -232,12 +232,116 @@ await step('an exchange opens to its timeline', async () => {
 await step('the same search gives a CSV and JSON lines', async () => {
   await page.goto(`${ADMIN}/t/lab/audit`)
   await page.getByRole('region', { name: 'Audit' }).getByRole('row').nth(2).waitFor()
-  for (const [item, sign] of [['CSV, safe for spreadsheets', '"correlation_id"'], ['JSON lines', '"correlation_id":']]) {
+  for (const [item, sign] of [['CSV, safe for spreadsheets', 'correlation_id,task_id'], ['JSON lines', '"correlation_id":']]) {
     await page.getByRole('button', { name: 'Export' }).click()
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: item }).click()])
     const text = readFileSync(await download.path(), 'utf8')
     check(text.includes(sign) && text.includes('lab-caller'), `${item}: ${text.slice(0, 200)}`)
   }
+})
+
+await step('what shadow mode would have done leads to the calls', async () => {
+  const put = async (path, body) => {
+    const answer = await api('POST', path, body)
+    check(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`)
+    return answer.body
+  }
+  await put('/tenants', { name: 'shady', spec: {} })
+  await put('/tenants/shady/principals', { name: 'caller', spec: {} })
+  await put('/tenants/shady/principals', { name: 'ghost', spec: {} })
+  await put('/tenants/shady/grants', { name: 'all', spec: { principal: 'caller', cards: ['*'], operations: ['*'] } })
+  await put('/tenants/shady/grants', { name: 'maybe', spec: { principal: 'ghost', mode: 'shadow', cards: ['*'], operations: ['*'] } })
+  await put('/tenants/shady/policies', { name: 'watchful', spec: { surfaces: ['a2a_inbound'], mode: 'shadow', detectors: [{ id: 'words', name: 'birds', words: ['grey heron'], action: 'block' }] } })
+  const echo = (await api('GET', '/tenants/lab/cards/echo')).body.spec
+  await put('/tenants/shady/cards', { name: 'echo', spec: { card: echo.card, upstream: { interfaces: echo.upstream.interfaces }, policy: 'watchful' } })
+  const caller = (await put('/tenants/shady/keys', { principal: 'caller' })).key
+  const ghost = (await put('/tenants/shady/keys', { principal: 'ghost' })).key
+  for (const [who, text] of [[caller, 'hello'], [caller, 'a grey heron'], [caller, 'two grey heron'], [ghost, 'boo']]) check((await call('shady', 'echo', who, text)).status === 200, `${text} passes`)
+  for (let tries = 0; tries < 100 && (await api('GET', '/audit?tenant=shady')).body.items.length < 4; tries++) await new Promise((done) => setTimeout(done, 100))
+  await page.goto(`${ADMIN}/t/shady/mission`)
+  await page.getByRole('region', { name: 'What shadow mode would have done' }).getByText('would have denied 1 of 4 calls').waitFor()
+  await axeClean(page, 'mission with shadow counts')
+  await page.goto(`${ADMIN}/t/shady/policies`)
+  await page.getByRole('link', { name: 'would have blocked 2 of 4 calls' }).click()
+  await page.getByText('Records 1 to 2, newest first').waitFor()
+  await axeClean(page, 'audit, narrowed')
+  await page.getByRole('button', { name: 'Don’t narrow by: would have been blocked by watchful' }).click()
+  await page.getByText('Records 1 to 4, newest first').waitFor()
+  await page.goto(`${ADMIN}/t/shady/audit?finding=words`)
+  await page.getByRole('region', { name: 'Audit' }).getByRole('row').nth(1).getByRole('link').click()
+  await page.getByRole('region', { name: 'Findings' }).getByText('words:birds').waitFor()
+  await page.getByRole('region', { name: 'Findings' }).getByRole('link', { name: 'watchful@1' }).waitFor()
+  await page.getByRole('region', { name: 'Findings' }).getByText(/bytes \d+ to \d+/).waitFor()
+  await page.getByRole('region', { name: 'Exchanges of the task' }).getByText('this one').waitFor()
+  await page.getByRole('tab', { name: 'Exchanges of the context' }).click()
+  await page.getByRole('region', { name: 'Exchanges of the context' }).getByText('this one').waitFor()
+  check(!(await page.locator('main').innerText()).toLowerCase().includes('grey'), 'what was said is not shown')
+  await axeClean(page, 'exchange with its context')
+})
+
+/** Records past the gateway: many, and a tree of calls. */
+const FILL = `
+import json, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=60)
+many = int(sys.argv[2])
+columns = 'writer, seq, tenant, at_open, at_close, principal, key_id, card, operation, dialect, outcome, status, correlation_id, task_id, chain_root, document'
+row = lambda seq, **more: tuple({**dict(writer='w-bulk', seq=seq, tenant='bulk', at_open=1700000000000000 + seq * 1000000, at_close=1700000000004000 + seq * 1000000, principal='prn-%d' % (seq % 7), key_id='key-1', card='card-%d' % (seq % 5), operation='SendMessage', dialect='v10_jsonrpc', outcome='blocked' if seq % 50 == 0 else 'ok', status=200, correlation_id='bulk-%d' % seq, task_id='task-%d' % (seq // 10), chain_root='bulk-%d' % seq, document=b'{}'), **more}.values())
+def hop(seq, parent, depth):
+    opened = dict(tenant='bulk', peer='127.0.0.1', correlation_id='tree-%d' % seq, method='POST', entrance='call')
+    if parent is not None: opened['delegation'] = dict(root='tree-0', parent='tree-%d' % parent, depth=depth, actor='agent:prn-1', subject='agent:prn-0', chain='prn-0>card-0,prn-1>card-1')
+    return row(many + seq, correlation_id='tree-%d' % seq, chain_root='tree-0', document=json.dumps(dict(opened=opened)).encode())
+rows = [row(seq) for seq in range(many)] + [hop(0, None, 0), hop(1, 0, 1), hop(2, 1, 2), hop(3, 0, 1)]
+with db: db.executemany('INSERT INTO audit_records (%s) VALUES (%s)' % (columns, ', '.join('?' * 16)), rows)
+`
+
+await step('an audit of a hundred thousand records scrolls by pages', async () => {
+  const many = 100_000 * Number(process.env.SCALE ?? 1)
+  check((await api('POST', '/tenants', { name: 'bulk', spec: {} })).status === 201, 'a tenant for many')
+  execFileSync('python3', ['-c', FILL, `${WORK}/data/chancery.db`, String(many)])
+  const times = []
+  let [cursor, seen] = ['', 0]
+  do {
+    const began = performance.now()
+    const { body } = await api('GET', `/audit?tenant=bulk&limit=500&cursor=${cursor}`)
+    times.push(performance.now() - began)
+    seen += body.items.length
+    cursor = body.next_cursor ?? ''
+  } while (cursor)
+  check(seen === many + 4, `each record once: ${seen}`)
+  const least = (some) => Math.min(...some)
+  const ratio = least(times.slice(-11, -1)) / least(times.slice(0, 10))
+  check(ratio < 4, `the last page costs what the first does (${ratio.toFixed(2)})`)
+  console.log(`  ${seen} records in ${times.length} pages; last page / first page: ${ratio.toFixed(2)}`)
+
+  await page.goto(`${ADMIN}/t/bulk/audit`)
+  await page.getByText('Records 1 to 100, newest first').waitFor()
+  const elements = () => page.evaluate(() => document.querySelectorAll('#content *').length)
+  let most = 0
+  for (let number = 2; number <= 12; number++) {
+    await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight))
+    await page.getByText(new RegExp(`Records \\d+ to ${number * 100}, newest first`)).waitFor()
+    if (number === 5) most = await elements()
+  }
+  const rows = await page.getByRole('region', { name: 'Audit' }).getByRole('row').count()
+  check(rows <= 501 && await elements() <= most * 1.05, `the page stays bounded: ${rows} rows, ${await elements()} elements of ${most}`)
+  console.log(`  after 1200 records: ${rows} rows, ${await elements()} elements`)
+  for (let tries = 0; tries < 60 && await page.getByText(/Records 1 to/).count() === 0; tries++) {
+    await page.evaluate(() => window.scrollTo(0, 0))
+    await page.waitForTimeout(50)
+  }
+  check(await page.getByText(/Records 1 to/).count() === 1, 'and one comes back to the newest')
+  await axeClean(page, 'audit of many')
+  await page.goto(`${ADMIN}/t/bulk/exchanges/bulk-17`)
+  await page.getByText('Whole exchange').waitFor()
+
+  await page.goto(`${ADMIN}/t/bulk/exchanges/tree-2`)
+  const tree = page.getByRole('region', { name: 'Delegation' }).getByRole('row')
+  await tree.nth(4).waitFor()
+  const indents = await tree.evaluateAll((rows) => rows.slice(1).map((row) => parseInt(row.cells[0].style.paddingLeft)))
+  check(JSON.stringify(indents) === JSON.stringify([14, 32, 50, 32]), `each call under its cause: ${indents}`)
+  check(await tree.nth(3).getByText('this one').count() === 1, 'the open one is marked')
+  await axeClean(page, 'exchange in a tree')
+  await picture(page, 'exchange-tree-light')
 })
 
 await step('the keyboard finds everything', async () => {
@@ -422,7 +526,7 @@ for (const theme of ['light', 'dark']) {
 
 await step('a telephone shows it too', async () => {
   const phone = await open({ viewport: { width: 390, height: 780 }, storageState: await context.storageState() })
-  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies/code-names', ...ACCESS_NARROW, '/settings']) {
+  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies', '/t/lab/policies/code-names', '/t/default/audit', '/t/bulk/exchanges/tree-2', ...ACCESS_NARROW, '/settings']) {
     await phone.page.goto(ADMIN + path)
     await phone.page.getByRole('heading', { level: 1 }).waitFor()
     await settled(phone.page)
@@ -439,7 +543,7 @@ await step('a telephone shows it too', async () => {
 await step('views say what is wrong and what to do', async () => {
   const broken = await open({ storageState: await context.storageState() })
   broken.watch.quiet = false
-  const answers = [[500, 'internal', 'The gateway failed'], [503, 'unavailable', 'The database does not answer'], [403, 'forbidden', 'Your role does not allow this']]
+  const answers = [[503, 'store_read_only', 'The database takes no writes'], [503, 'store_full', 'The database has no room left'], [500, 'internal', 'The gateway failed'], [503, 'unavailable', 'The database does not answer'], [403, 'forbidden', 'Your role does not allow this']]
   for (const [status, code, words] of answers) {
     await broken.page.route('**/api/v1/tenants/default/cards?*', (route) => route.fulfill({ status, json: { code, message: 'said', correlation_id: 'c-1' } }))
     await broken.page.goto(`${ADMIN}/t/default/agents`)
@@ -447,6 +551,31 @@ await step('views say what is wrong and what to do', async () => {
     await axeClean(broken.page, `agents, ${status}`)
     await broken.page.unroute('**/api/v1/tenants/default/cards?*')
   }
+  // Every view says so, whatever it reads.
+  const spared = /\/api\/v1\/(me|session|setup|live|health|tenants(\?|$))/
+  await broken.page.route('**/api/v1/**', (route) => (spared.test(route.request().url()) ? route.continue() : route.fulfill({ status: 503, json: { code: 'unavailable', message: 'said', correlation_id: 'c-1' } })))
+  for (const [name, path] of VIEWS) {
+    if (/register|settings|tenants/.test(name)) continue
+    await broken.page.goto(ADMIN + path)
+    await broken.page.getByText('The database does not answer').first().waitFor().catch(() => check(false, `${name} says that the database does not answer`))
+  }
+  await broken.page.unroute('**/api/v1/**')
+  const well = (await api('GET', '/health')).body
+  const states = [
+    [{ store: 'read_only' }, 'The database takes no writes'], [{ audit: { ...well.audit, state: 'full' } }, 'The audit spool is full'],
+    [{ audit: { ...well.audit, state: 'failing' } }, 'Records can’t be written to disk'], [{ audit: { ...well.audit, store_failures: 7 } }, '7 tries failed'],
+  ]
+  for (const [part, words] of states) {
+    await broken.page.route('**/api/v1/health', (route) => route.fulfill({ json: { ...well, ...part } }))
+    await broken.page.goto(`${ADMIN}/t/default/mission`)
+    await broken.page.getByText(words).waitFor()
+    await axeClean(broken.page, `mission, ${words}`)
+    await broken.page.unroute('**/api/v1/health')
+  }
+  await broken.page.route('**/api/v1/health', (route) => route.fulfill({ status: 503, json: { code: 'unavailable', message: 'said' } }))
+  await broken.page.goto(`${ADMIN}/t/default/mission`)
+  await broken.page.getByText('The database does not answer').first().waitFor()
+  await broken.page.unroute('**/api/v1/health')
   await broken.page.route('**/api/v1/tenants/default/cards?*', (route) => route.abort())
   await broken.page.goto(`${ADMIN}/t/default/agents`)
   await broken.page.getByText('can’t be reached').first().waitFor()

@@ -21,6 +21,7 @@ export interface LiveOpen {
   count: number
   /** Of all tenants, and only told to those with a role in all. */
   in_flight?: number
+  audit?: Schemas['AuditState']
 }
 
 export interface LiveFilter {
@@ -28,6 +29,7 @@ export interface LiveFilter {
   card?: string | undefined
   principal?: string | undefined
   outcome?: string | undefined
+  finding?: string | undefined
 }
 
 export interface Feed {

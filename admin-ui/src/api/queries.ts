@@ -88,6 +88,11 @@ export const queries = {
     queryKey: ['signing-keys', tenant],
     queryFn: () => every<SigningKey>((cursor) => ok(api.GET('/api/v1/tenants/{tenant}/signing-keys', { params: { path: { tenant }, query: query(cursor) } }))),
   }),
+  shadow: (tenant: string) => queryOptions({
+    queryKey: ['shadow', tenant],
+    queryFn: () => ok(api.GET('/api/v1/audit/shadow', { params: { query: { tenant } } })),
+    staleTime: 10_000,
+  }),
   stats: (tenant: string, minutes: number) => queryOptions({
     queryKey: ['stats', tenant, minutes],
     queryFn: () => ok(api.GET('/api/v1/stats', { params: { query: { tenant, minutes } } })),

@@ -78,6 +78,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit/export/{format}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A tenant's records that fit the search, newest first, as `csv` or `jsonl` (a JSON document a line). */
+        get: operations["get_audit_export_format"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit/refusals": {
         parameters: {
             query?: never;
@@ -87,6 +104,23 @@ export interface paths {
         };
         /** A tenant's sums of refusals before a principal was proven. */
         get: operations["get_audit_refusals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/shadow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What policies and grants would have done, and did. */
+        get: operations["get_audit_shadow"];
         put?: never;
         post?: never;
         delete?: never;
@@ -931,6 +965,46 @@ export interface components {
             /** @description The address. */
             url: string;
         };
+        /** @description How well records are kept, and how far the store is behind them. */
+        AuditState: {
+            /** @description Four fifths of that are used. */
+            high: boolean;
+            /**
+             * Format: int64
+             * @description Exchanges without a complete record since the start.
+             */
+            lost: number;
+            /**
+             * Format: int64
+             * @description Records that the store refused; they lie in `rejected.jsonl`.
+             */
+            rejected: number;
+            /**
+             * Format: int64
+             * @description Bytes of records on this process's disk that the store may not have yet.
+             */
+            spool_bytes: number;
+            /**
+             * Format: int64
+             * @description Bytes it may hold.
+             */
+            spool_max_bytes: number;
+            /**
+             * @description `ready`; `full` or `failing` where no record can be taken, so that calls are refused (or go unrecorded, where that
+             *     was chosen).
+             */
+            state: string;
+            /**
+             * Format: int64
+             * @description Failed attempts to bring records to the store since the last success.
+             */
+            store_failures: number;
+            /**
+             * Format: int64
+             * @description Exchanges served without a record, by choice.
+             */
+            unrecorded: number;
+        };
         /** @description How many calls: of a tenant, principal, card or grant. */
         CallLimits: {
             /**
@@ -1327,6 +1401,8 @@ export interface components {
         };
         /** @description The gateway's health. */
         Health: {
+            /** @description How far this process's records are behind. */
+            audit: components["schemas"]["AuditState"];
             /** @description Resources that are closed because their rows are wrong or can't be read, in the tenants of the asking one; at most 100. */
             closed: components["schemas"]["Closed"][];
             /**
@@ -1336,6 +1412,8 @@ export interface components {
             revision: number;
             /** @description Always `ok`; otherwise the answer is an error. */
             status: string;
+            /** @description Whether the store takes writes. */
+            store: components["schemas"]["StoreState"];
             /** @description The program's version. */
             version: string;
         };
@@ -2088,6 +2166,58 @@ export interface components {
             signed_in: boolean;
             sso?: components["schemas"]["SsoOffer"] | null;
         };
+        /** @description One policy or grant. */
+        ShadowView: {
+            /**
+             * Format: int64
+             * @description Calls that it stopped; `blocked_by`.
+             */
+            blocked: number;
+            /** @description `policy` or `grant`. */
+            kind: string;
+            /** @description When the last call began that it would have stopped or changed (RFC 3339). */
+            last_at?: string | null;
+            /** @description How it is now: `enforce` or `shadow`; absent where it can't be used as it is. */
+            mode?: string | null;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Calls to the agents that it guards now; for a grant, of the whole tenant.
+             */
+            of: number;
+            /**
+             * Format: int64
+             * @description Calls that it would have stopped; the audit finds them by `would_block_by`, a grant's by `would_deny_by`.
+             */
+            would_block: number;
+            /**
+             * Format: int64
+             * @description Calls in which it would have changed what was said; `would_change_by`.
+             */
+            would_change: number;
+        };
+        /** @description What would have happened. */
+        Shadows: {
+            /**
+             * Format: int64
+             * @description Calls of the tenant in that time.
+             */
+            calls: number;
+            /** @description RFC 3339. */
+            from: string;
+            /** @description Policies by name, then grants in shadow mode. */
+            items: components["schemas"]["ShadowView"][];
+            /** @description There are more policies or grants than are counted here. */
+            more: boolean;
+            /**
+             * Format: int32
+             * @description Counting stops here: a number that is as great may be greater.
+             */
+            most: number;
+            /** @description RFC 3339. */
+            until: string;
+        };
         /** @description What is typed in to sign in. */
         SignIn: {
             /** @description The account's name. */
@@ -2233,6 +2363,11 @@ export interface components {
             /** @description Since when `would_block` counts (RFC 3339). */
             would_block_since: string;
         };
+        /**
+         * @description Whether changes can be made.
+         * @enum {string}
+         */
+        StoreState: "read_only" | "writable";
         /** @description Sums, newest first. */
         Summaries: {
             /** @description Newest first. */
@@ -2855,6 +2990,18 @@ export interface operations {
                 task_id?: string | null;
                 /** @description Which tree of delegations, by the `root` of any of its records. The first call comes first then, not the newest. */
                 root?: string | null;
+                /** @description Which context. Of this and the next five, one at a time; records from before they were kept are not found by them. */
+                context_id?: string | null;
+                /** @description What a detector saw: its kind (`words`), or its kind and name (`words:phrases`). */
+                finding?: string | null;
+                /** @description The policy that stopped it. */
+                blocked_by?: string | null;
+                /** @description The policy in shadow mode that would have stopped it. */
+                would_block_by?: string | null;
+                /** @description The policy in shadow mode that would have changed what was said. */
+                would_change_by?: string | null;
+                /** @description The grant in shadow mode that would have had it denied. */
+                would_deny_by?: string | null;
                 /** @description At most this many (1 to 500, default 50). */
                 limit?: number | null;
                 /** @description From the page before. */
@@ -2872,6 +3019,82 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Records"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_audit_export_format: {
+        parameters: {
+            query: {
+                /** @description Whose. */
+                tenant: string;
+                /** @description Begun at or after (RFC 3339). */
+                from?: string | null;
+                /** @description Begun before (RFC 3339). */
+                until?: string | null;
+                /** @description Who called: a principal's name, or its id (the only way to ask for one that was removed). */
+                principal?: string | null;
+                /** @description Which card. */
+                card?: string | null;
+                /** @description Which operation. */
+                operation?: string | null;
+                /** @description How it ended. */
+                outcome?: string | null;
+                /** @description The id that the caller was told. */
+                correlation_id?: string | null;
+                /** @description Which task. */
+                task_id?: string | null;
+                /** @description Which tree of delegations, by the `root` of any of its records. The first call comes first then, not the newest. */
+                root?: string | null;
+                /** @description Which context. Of this and the next five, one at a time; records from before they were kept are not found by them. */
+                context_id?: string | null;
+                /** @description What a detector saw: its kind (`words`), or its kind and name (`words:phrases`). */
+                finding?: string | null;
+                /** @description The policy that stopped it. */
+                blocked_by?: string | null;
+                /** @description The policy in shadow mode that would have stopped it. */
+                would_block_by?: string | null;
+                /** @description The policy in shadow mode that would have changed what was said. */
+                would_change_by?: string | null;
+                /** @description The grant in shadow mode that would have had it denied. */
+                would_deny_by?: string | null;
+                /** @description At most this many (1 to 500, default 50). */
+                limit?: number | null;
+                /** @description From the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description `csv` or `jsonl` */
+                format: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description at most 1 000 000 records */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             400: {
@@ -2928,6 +3151,38 @@ export interface operations {
             };
         };
     };
+    get_audit_shadow: {
+        parameters: {
+            query: {
+                /** @description Whose. */
+                tenant: string;
+                /** @description How far back (1 to 720, default 24). */
+                hours?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Shadows"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     get_health: {
         parameters: {
             query?: never;
@@ -2966,6 +3221,8 @@ export interface operations {
                 principal?: string | null;
                 /** @description How it ended. */
                 outcome?: string | null;
+                /** @description What a detector saw: its kind (`words`), or its kind and name (`words:phrases`). */
+                finding?: string | null;
             };
             header?: never;
             path?: never;

@@ -6,7 +6,6 @@ import { KEPT, liveUrl, merged, type LiveExchange } from '../api/live'
 import { Problem, problemOf } from '../api/client'
 import { dialectWord, writable } from '../api/shapes'
 import { diff, folded } from './diff'
-import { cell, csv } from './export'
 import { group, milliseconds, share } from './figures'
 import { marked } from './marked'
 import { matches } from './match'
@@ -30,13 +29,6 @@ describe('texts of others', () => {
   it('takes only addresses of the web for links', () => {
     expect(isWebAddress('https://a.test/x')).toBe(true)
     for (const bad of ['javascript:alert(1)', '//evil.test', 'data:text/html,x', ' https://a', 'https://', 7, undefined]) expect(isWebAddress(bad), String(bad)).toBe(false)
-  })
-  it('writes cells that no spreadsheet runs', () => {
-    for (const bad of ["=cmd|' /C calc'!A0", '+1', '-1', '@x', '\t=1', ' =1']) expect(cell(bad)).toBe(`"'${bad}"`)
-    expect(cell('say "hi", you')).toBe('"say ""hi"", you"')
-    expect(cell(null)).toBe('""')
-    const record = { id: 'w-1', principal: '=1+1' } as never
-    expect(csv([record]).split('\r\n')[1]).toContain(`"'=1+1"`)
   })
 })
 

@@ -47,6 +47,8 @@ export function Wrong({ error, retry }: { error: unknown; retry?: () => void }):
 
 function title(problem: Problem): string {
   if (problem.status === 0) return s.unreachable
+  if (problem.code === 'store_read_only') return s.storeReadOnly
+  if (problem.code === 'store_full') return s.storeFull
   if (problem.status === 503) return s.storeAway
   if (problem.status >= 500) return s.gatewayFailed
   if (problem.status === 403) return s.notAllowed
@@ -57,6 +59,8 @@ function title(problem: Problem): string {
 
 function advice(problem: Problem): string {
   if (problem.status === 0) return s.unreachableAdvice
+  if (problem.code === 'store_read_only') return s.storeReadOnlyAdvice
+  if (problem.code === 'store_full') return s.storeFullAdvice
   if (problem.status === 503) return s.storeAwayAdvice
   if (problem.status >= 500) return s.gatewayFailedAdvice
   if (problem.status === 412) return s.changedMeanwhileAdvice

@@ -8,10 +8,22 @@ export interface Finding {
   action?: string
   pointer?: string
   count?: number
+  /** The policy that minded it, `name@version`. */
+  by?: string
+  /** First byte of the match in the text at `pointer`, and one past the last. */
+  span?: [number, number]
 }
 
 export interface Detail {
   peer?: string
+  entrance?: string
+  method?: string
+  caller_correlation_id?: string
+  trace_id?: string
+  /** What the caller said about its run, by name. */
+  said?: { [name: string]: string }
+  reason?: string
+  context_id?: string
   policy?: string
   events?: number
   bytes_in?: number

@@ -1,20 +1,17 @@
-// The audit trail: search it by server pages, take a copy along.
+// The audit trail: search it by server pages, of which a few are kept at a time however far one scrolls; take a copy along.
 
 import { Anchor, Button, Group, Menu, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useState, type FormEvent, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react'
 import { api, ok } from '../api/client'
 import { queries } from '../api/queries'
-import type { Record_ } from '../api/shapes'
-import { csv, download } from '../parts/export'
 import { Outcome, OUTCOME_NAMES, outcomeWord } from '../parts/marks'
 import { Page, Panel } from '../parts/pieces'
 import { Empty, Waiting, Wrong } from '../parts/states'
 import { Said } from '../parts/text'
 import { duration, When } from '../parts/time'
 import { microseconds } from '../parts/timeline'
-import { useTell } from '../parts/toast'
 import { s } from '../strings'
 
 interface Filters {
@@ -26,74 +23,82 @@ interface Filters {
   outcome?: string
   correlation_id?: string
   task_id?: string
+  finding?: string
+  root?: string
+  context_id?: string
+  blocked_by?: string
+  would_block_by?: string
+  would_change_by?: string
+  would_deny_by?: string
 }
 
-const NAMES = ['from', 'until', 'principal', 'card', 'operation', 'outcome', 'correlation_id', 'task_id'] as const
+const NAMES = [
+  'from', 'until', 'principal', 'card', 'operation', 'outcome', 'correlation_id', 'task_id', 'finding', 'root', 'context_id', 'blocked_by', 'would_block_by',
+  'would_change_by', 'would_deny_by',
+] as const
+/** What other views ask for, without a field of its own in the form. */
+const NARROWED = {
+  root: s.onlyRoot, context_id: s.onlyContext, blocked_by: s.onlyBlockedBy, would_block_by: s.onlyWouldBlockBy, would_change_by: s.onlyWouldChangeBy, would_deny_by: s.onlyWouldDenyBy,
+} as const
 const PAGE = 100
-/** Most records that an export from the page takes; more is for `chancery audit export`. */
-const EXPORTED = 20_000
+/** Pages that are shown at a time; those before and after are read again when one scrolls there. */
+const KEPT = 5
+/** Where the first page begins. */
+const FIRST = ''
 
 export function Audit(): ReactNode {
   const { tenant } = useParams({ strict: false }) as { tenant: string }
   const given = useSearch({ strict: false }) as Filters
   const filters = Object.fromEntries(NAMES.flatMap((name) => (given[name] ? [[name, given[name]]] : []))) as Filters
   const navigate = useNavigate()
-  const tell = useTell()
-  const [exporting, setExporting] = useState(false)
-  const read = (cursor: string | undefined, limit: number) =>
-    ok(api.GET('/api/v1/audit', { params: { query: { tenant, ...filters, limit, ...(cursor ? { cursor } : {}) } } }))
+  // Where each page begins, by the cursor of the next: the way back, and how far down one is.
+  const trail = useRef(new Map<string, { before: string; number: number }>())
   const records = useInfiniteQuery({
     queryKey: ['audit', tenant, filters],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => read(pageParam, PAGE),
+    initialPageParam: FIRST,
+    queryFn: async ({ pageParam }) => {
+      const page = await ok(api.GET('/api/v1/audit', { params: { query: { tenant, ...filters, limit: PAGE, ...(pageParam ? { cursor: pageParam } : {}) } } }))
+      const number = trail.current.get(pageParam)?.number ?? 0
+      if (page.next_cursor) trail.current.set(page.next_cursor, { before: pageParam, number: number + 1 })
+      return { ...page, number }
+    },
     getNextPageParam: (page) => page.next_cursor ?? undefined,
+    getPreviousPageParam: (_page, _pages, at) => trail.current.get(at)?.before,
+    maxPages: KEPT,
     refetchOnWindowFocus: false,
   })
   const refusals = useQuery({
     queryKey: ['refusals', tenant],
     queryFn: () => ok(api.GET('/api/v1/audit/refusals', { params: { query: { tenant, limit: 20 } } })),
   })
-  const items = records.data?.pages.flatMap((page) => page.items) ?? []
-  const take = async (form: 'csv' | 'jsonl') => {
-    setExporting(true)
-    try {
-      const all: Record_[] = []
-      let cursor: string | undefined
-      do {
-        const page = await read(cursor, 500)
-        all.push(...page.items)
-        cursor = page.next_cursor ?? undefined
-      } while (cursor && all.length < EXPORTED)
-      const name = `audit-${tenant}-${new Date().toISOString().slice(0, 19).replace(/:/g, '')}`
-      if (form === 'csv') download(`${name}.csv`, 'text/csv;charset=utf-8', csv(all))
-      else download(`${name}.jsonl`, 'application/x-ndjson', all.map((one) => `${JSON.stringify(one)}\n`).join(''))
-      tell(cursor ? s.exportedPart(all.length) : s.exported(all.length))
-    } catch {
-      tell(s.exportFailed, { bad: true })
-    } finally {
-      setExporting(false)
-    }
-  }
+  const pages = records.data?.pages ?? []
+  const items = pages.flatMap((page) => page.items)
+  const before = (pages[0]?.number ?? 0) * PAGE
+  const exported = (format: 'csv' | 'jsonl') => `/api/v1/audit/export/${format}?${new URLSearchParams({ tenant, ...filters }).toString()}`
+  const search = (next: Filters) => void navigate({ to: `/t/${tenant}/audit`, search: next as never })
   return (
     <Page
       title={s.navAudit} lead={s.auditLead}
       actions={
         <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
-          <Menu.Target><Button variant="default" loading={exporting}>{s.export}</Button></Menu.Target>
+          <Menu.Target><Button variant="default">{s.export}</Button></Menu.Target>
           <Menu.Dropdown>
-            <Menu.Item onClick={() => void take('csv')}>{s.exportCsv}</Menu.Item>
-            <Menu.Item onClick={() => void take('jsonl')}>{s.exportJsonl}</Menu.Item>
+            <Menu.Item component="a" href={exported('csv')} download>{s.exportCsv}</Menu.Item>
+            <Menu.Item component="a" href={exported('jsonl')} download>{s.exportJsonl}</Menu.Item>
+            <Menu.Label>{s.exportBound}</Menu.Label>
           </Menu.Dropdown>
         </Menu>
       }
     >
-      <Search key={JSON.stringify(filters)} tenant={tenant} filters={filters} search={(next) => void navigate({ to: `/t/${tenant}/audit`, search: next as never })} />
+      <Search key={JSON.stringify(filters)} tenant={tenant} filters={filters} search={search} />
+      <Narrowed filters={filters} search={search} />
       <Wrong error={records.error} retry={() => void records.refetch()} />
       <Panel flush>
         {records.isPending ? <Waiting rows={10} /> : items.length === 0 && !records.error ? (
           <Empty title={s.noRecords}>{Object.keys(filters).length > 0 ? s.noRecordsFiltered : s.noRecordsText}</Empty>
         ) : (
           <>
+            {records.hasPreviousPage && <Reach label={s.newer} busy={records.isFetchingPreviousPage} fetch={() => void records.fetchPreviousPage()} />}
             <div className="scroll-x" tabIndex={0} role="region" aria-label={s.navAudit}>
               <table className="grid">
                 <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.principal}</th><th scope="col">{s.agent}</th><th scope="col">{s.operation}</th><th scope="col">{s.outcome}</th><th scope="col" className="num">{s.took}</th><th scope="col">{s.task}</th></tr></thead>
@@ -110,10 +115,8 @@ export function Audit(): ReactNode {
                 </tbody>
               </table>
             </div>
-            <Group p={12} justify="space-between">
-              <Text size="xs" c="dimmed">{s.recordsShown(items.length)}</Text>
-              {records.hasNextPage && <Button size="compact-sm" variant="default" loading={records.isFetchingNextPage} onClick={() => void records.fetchNextPage()}>{s.more}</Button>}
-            </Group>
+            {records.hasNextPage && <Reach label={s.more} busy={records.isFetchingNextPage} fetch={() => void records.fetchNextPage()} />}
+            <Text size="xs" c="dimmed" p={12} role="status">{s.showingRows(before + 1, before + items.length)}{!records.hasNextPage && ` ${s.endOfRecords}`}</Text>
           </>
         )}
       </Panel>
@@ -135,6 +138,37 @@ export function Audit(): ReactNode {
         </Stack>
       )}
     </Page>
+  )
+}
+
+/** The way to the next page: followed when it comes into sight, or when it is pressed. */
+function Reach({ label, busy, fetch }: { label: string; busy: boolean; fetch: () => void }): ReactNode {
+  const place = useRef<HTMLDivElement>(null)
+  const latest = useRef(fetch)
+  latest.current = fetch
+  useEffect(() => {
+    if (!place.current || busy) return
+    const seen = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) latest.current()
+    }, { rootMargin: '200px' })
+    seen.observe(place.current)
+    return () => seen.disconnect()
+  }, [busy])
+  return <Group ref={place} p={12} justify="center"><Button size="compact-sm" variant="default" loading={busy} onClick={fetch}>{label}</Button></Group>
+}
+
+/** What the search is narrowed by beside the form, each to be dropped. */
+function Narrowed({ filters, search }: { filters: Filters; search: (filters: Filters) => void }): ReactNode {
+  const set = (Object.keys(NARROWED) as (keyof typeof NARROWED)[]).filter((name) => filters[name])
+  if (set.length === 0) return null
+  return (
+    <Group gap={8} mb={16}>
+      <Text size="xs" c="dimmed">{s.narrowed}</Text>
+      {set.map((name) => {
+        const what = NARROWED[name](filters[name] ?? '')
+        return <Button key={name} size="compact-xs" variant="default" rightSection="×" aria-label={s.drop(what)} onClick={() => search({ ...filters, [name]: undefined })}><Said>{what}</Said></Button>
+      })}
+    </Group>
   )
 }
 
@@ -160,6 +194,7 @@ function Search({ tenant, filters, search }: { tenant: string; filters: Filters;
         <Select label={s.outcome} size="xs" w={150} clearable data={OUTCOME_NAMES.map((value) => ({ value, label: outcomeWord(value) }))} value={values.outcome ?? null} onChange={(outcome) => set({ outcome: outcome ?? '' })} />
         <TextInput label={s.correlationId} size="xs" w={170} value={values.correlation_id ?? ''} onChange={(event) => set({ correlation_id: event.currentTarget.value.trim() })} />
         <TextInput label={s.task} size="xs" w={170} value={values.task_id ?? ''} onChange={(event) => set({ task_id: event.currentTarget.value.trim() })} />
+        <TextInput label={s.findings} size="xs" w={130} placeholder={s.anyFinding} value={values.finding ?? ''} onChange={(event) => set({ finding: event.currentTarget.value.trim() })} />
         <Button size="xs" type="submit">{s.search}</Button>
         {Object.keys(filters).length > 0 && <Button size="xs" variant="default" onClick={() => search({})}>{s.clear}</Button>}
       </Group>

@@ -44,7 +44,7 @@ export function Settings(): ReactNode {
             <dl className="facts">
               <dt>{s.gateway}</dt><dd>{ready.data.status === 'ready' ? <Mark tone="good">{s.readyWord}</Mark> : <Mark tone="bad">{ready.data.status}</Mark>}</dd>
               {Object.entries(ready.data.checks ?? {}).map(([name, fine]) => <Fragmented key={name} name={CHECKS[name] ?? name} fine={fine} />)}
-              <dt>{s.database}</dt><dd>{health.data ? <Mark tone="good">{s.answers}</Mark> : health.error ? <Mark tone="bad">{s.answersNot}</Mark> : '–'}</dd>
+              <dt>{s.database}</dt><dd>{health.data ? <Mark tone={health.data.store === 'writable' ? 'good' : 'warn'}>{health.data.store === 'writable' ? s.answers : s.readOnlyWord}</Mark> : health.error ? <Mark tone="bad">{s.answersNot}</Mark> : '–'}</dd>
               <dt>{s.version}</dt><dd className="num">{health.data?.version ?? '–'}</dd>
               <dt>{s.revision}</dt><dd className="num">{health.data?.revision ?? '–'}</dd>
               <dt>{s.publicAddress}</dt><dd className="mono">{base}</dd>

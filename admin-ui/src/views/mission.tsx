@@ -11,6 +11,7 @@ import { group, milliseconds, share } from '../parts/figures'
 import { Graph } from '../parts/graph'
 import { Mark, Outcome, OUTCOME_NAMES, outcomeWord, State } from '../parts/marks'
 import { Page, Panel } from '../parts/pieces'
+import { ShadowPanel } from '../parts/shadows'
 import { Empty, Waiting, Wrong } from '../parts/states'
 import { Said } from '../parts/text'
 import { duration, When } from '../parts/time'
@@ -23,6 +24,7 @@ interface Filters {
   card?: string
   principal?: string
   outcome?: string
+  finding?: string
   span?: string
   paused?: string
 }
@@ -36,7 +38,7 @@ export function Mission(): ReactNode {
   const stats = useQuery({ ...queries.stats(tenant, minutes), refetchInterval: 10_000 })
   const cards = useQuery(queries.cards(tenant))
   const paused = filters.paused === '1'
-  const feed = useLive({ tenant, card: filters.card, principal: filters.principal, outcome: filters.outcome }, paused)
+  const feed = useLive({ tenant, card: filters.card, principal: filters.principal, outcome: filters.outcome, finding: filters.finding }, paused)
   useHotkeys([['space', () => set({ paused: paused ? '' : '1' })]])
   return (
     <Page
@@ -78,6 +80,7 @@ export function Mission(): ReactNode {
             )}
           </Panel>
           <Stack gap={16}>
+            <ShadowPanel tenant={tenant} />
             <Panel title={s.agentHealth} flush>
               {!stats.data ? <Waiting rows={3} /> : stats.data.agents.length === 0 ? <Text size="sm" c="dimmed" p={14}>{s.noCalls}</Text> : (
                 <div className="scroll-x" tabIndex={0} role="region" aria-label={s.agentHealth}>
@@ -146,8 +149,9 @@ function LivePanel({ tenant, filters, set, feed, paused }: {
   paused: boolean
 }): ReactNode {
   const [principal, setPrincipal] = useState(filters.principal ?? '')
+  const [finding, setFinding] = useState(filters.finding ?? '')
   const cards = useQuery(queries.cards(tenant))
-  const filtered = filters.card || filters.principal || filters.outcome
+  const filtered = filters.card || filters.principal || filters.outcome || filters.finding
   return (
     <Panel
       title={<Group gap={10}><span>{s.live}</span><span className={feed.state === 'live' && !paused ? 'pulse' : 'pulse off'} aria-hidden="true" /><Text size="xs" c="dimmed" component="span" role="status">{paused ? s.pausedWith(feed.waiting) : feed.state === 'live' ? s.liveNow : feed.state === 'broken' ? s.liveBroken : s.liveConnecting}</Text></Group>}
@@ -156,6 +160,9 @@ function LivePanel({ tenant, filters, set, feed, paused }: {
           <Select aria-label={s.agent} placeholder={s.anyAgent} size="xs" w={150} clearable searchable data={(cards.data ?? []).map((card) => card.name)} value={filters.card ?? null} onChange={(card) => set({ card: card ?? '' })} />
           <form onSubmit={(event) => { event.preventDefault(); set({ principal: principal.trim() }) }}>
             <TextInput aria-label={s.principal} placeholder={s.anyPrincipal} size="xs" w={140} value={principal} onChange={(event) => setPrincipal(event.currentTarget.value)} onBlur={() => { if (principal.trim() !== (filters.principal ?? '')) set({ principal: principal.trim() }) }} />
+          </form>
+          <form onSubmit={(event) => { event.preventDefault(); set({ finding: finding.trim() }) }}>
+            <TextInput aria-label={s.findings} placeholder={s.anyFinding} size="xs" w={120} value={finding} onChange={(event) => setFinding(event.currentTarget.value)} onBlur={() => { if (finding.trim() !== (filters.finding ?? '')) set({ finding: finding.trim() }) }} />
           </form>
           <Select aria-label={s.outcome} placeholder={s.anyOutcome} size="xs" w={150} clearable data={OUTCOME_NAMES.map((value) => ({ value, label: outcomeWord(value) }))} value={filters.outcome ?? null} onChange={(outcome) => set({ outcome: outcome ?? '' })} />
           <Button size="xs" variant="default" onClick={() => set({ paused: paused ? '' : '1' })}>{paused ? s.resume : s.pause}</Button>

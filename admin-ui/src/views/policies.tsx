@@ -13,6 +13,7 @@ import { Mark, State } from '../parts/marks'
 import { marked } from '../parts/marked'
 import { Confirm, Page, Panel } from '../parts/pieces'
 import { RuleForm } from '../parts/ruleform'
+import { ShadowCounts } from '../parts/shadows'
 import { Empty, Waiting, Wrong } from '../parts/states'
 import { DataTable, type Columns } from '../parts/table'
 import { Said } from '../parts/text'
@@ -50,6 +51,7 @@ export function Policies(): ReactNode {
       id: 'used', header: s.usedBy, accessorFn: (one) => (cards.data ?? []).filter((card) => card.spec.policy === one.name).length,
       cell: ({ row: { original: one }, getValue }) => <>{roles(one.name).map((role) => <Mark key={role} tone="info" plain>{role}</Mark>)} <span className="num">{Number(getValue()) > 0 ? s.agentsCount(Number(getValue())) : roles(one.name).length === 0 ? <span className="muted">{s.nobody}</span> : ''}</span></>,
     },
+    { id: 'shadow', header: s.lastDay, cell: ({ row }) => <ShadowCounts tenant={tenant} kind="policy" name={row.original.name} /> },
     { id: 'updated', header: s.changed, accessorFn: (one) => one.updated_at, cell: ({ row }) => <When at={row.original.updated_at} style="ago" /> },
   ]
   return (
@@ -179,7 +181,7 @@ function PolicyPage({ policy }: { policy: Policy }): ReactNode {
         </>
       )}
     >
-      <Group gap={10} mb={14}><State of={policy.spec.mode ?? 'enforce'} />{isDefault && <Mark tone="info" plain>{s.isDefault}</Mark>}{isFloor && <Mark tone="info" plain>{s.isFloor}</Mark>}<Text size="sm" c="dimmed">{s.changed} <When at={policy.updated_at} style="ago" /></Text></Group>
+      <Group gap={10} mb={14}><State of={policy.spec.mode ?? 'enforce'} />{isDefault && <Mark tone="info" plain>{s.isDefault}</Mark>}{isFloor && <Mark tone="info" plain>{s.isFloor}</Mark>}<Text size="sm" c="dimmed">{s.changed} <When at={policy.updated_at} style="ago" /></Text><Group gap={6}><Text size="sm" c="dimmed">{s.lastDay}:</Text><div><ShadowCounts tenant={tenant} kind="policy" name={name} /></div></Group></Group>
       <Tabs value={tab} onChange={(to) => void navigate({ to: `/t/${tenant}/policies/${name}`, search: (to === 'edit' ? {} : { tab: to }) as never })} keepMounted={false}>
         <Tabs.List mb={16}><Tabs.Tab value="edit">{s.edit}</Tabs.Tab><Tabs.Tab value="revisions">{s.revisions}</Tabs.Tab></Tabs.List>
         <Tabs.Panel value="edit">

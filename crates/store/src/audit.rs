@@ -171,7 +171,13 @@ impl Store {
     ) -> Result<Vec<AuditRecord>> {
         let start = if filter.chain_root.is_some() { i64::MIN } else { i64::MAX };
         let (at_open, writer, seq) = after.map_or((start, "", 0), |at| (at.at_open, at.writer.as_str(), at.seq));
-        let (from, until) = (filter.from.unwrap_or(i64::MIN), filter.until.unwrap_or(i64::MAX));
+        let (mut from, mut until) = (filter.from.unwrap_or(i64::MIN), filter.until.unwrap_or(i64::MAX));
+        // The place of the cursor bounds the time, too, so that no planner begins at the first page's end again.
+        if filter.chain_root.is_some() {
+            from = from.max(at_open);
+        } else {
+            until = until.min(at_open.saturating_add(1));
+        }
         let mut reader = self.audit_reader().await?;
         if let Some(root) = &filter.chain_root {
             return q!(
@@ -194,10 +200,15 @@ impl Store {
                 clip(root),
             );
         }
+        let statement = match (&filter.correlation_id, &filter.task_id) {
+            (Some(_), _) => BY_CORRELATION,
+            (None, Some(_)) => BY_TASK,
+            (None, None) => QUERY,
+        };
         q!(
             reader,
             AuditRecord,
-            QUERY,
+            statement,
             tenant.as_str(),
             from,
             until,
@@ -356,6 +367,30 @@ macro_rules! five {
     };
 }
 
+/// A filter that is NULL holds for all. The comparison stands first, so that it gives the value its type.
+macro_rules! search {
+    ($at_open:expr, $correlation:expr, $task:expr) => {
+        concat!(
+            "SELECT writer, seq, tenant, at_open, at_close, principal, key_id, card,
+            operation, dialect, outcome, fault, status, correlation_id, task_id, chain_root, document
+            FROM audit_records
+            WHERE tenant = $1 AND ",
+            $at_open,
+            " >= $2 AND ",
+            $at_open,
+            " < $3 AND (principal = $4 OR $4 IS NULL) AND (card = $5 OR $5 IS NULL)
+                AND (operation = $6 OR $6 IS NULL) AND (outcome = $7 OR $7 IS NULL) AND ",
+            $correlation,
+            " AND ",
+            $task,
+            " AND (",
+            $at_open,
+            ", writer, seq) < ($10, $11, $12)
+            ORDER BY at_open DESC, writer DESC, seq DESC LIMIT $13"
+        )
+    };
+}
+
 row! {
     HighWater in AuditRecords {
         seq: Option<i64>,
@@ -368,25 +403,19 @@ statements! {
             VALUES ($1, $2, $3, $4, $5, $6)
             ON CONFLICT (writer, tenant, reason, source, window_start) DO UPDATE SET count = excluded.count
             WHERE audit_summaries.count < excluded.count";
-        // A filter that is NULL holds for all. The comparison stands first, so that it gives the value its type.
-        QUERY = "SELECT writer, seq, tenant, at_open, at_close, principal, key_id, card,
-            operation, dialect, outcome, fault, status, correlation_id, task_id, chain_root, document
-            FROM audit_records
-            WHERE tenant = $1 AND at_open >= $2 AND at_open < $3
-                AND (principal = $4 OR $4 IS NULL) AND (card = $5 OR $5 IS NULL)
-                AND (operation = $6 OR $6 IS NULL) AND (outcome = $7 OR $7 IS NULL)
-                AND (correlation_id = $8 OR $8 IS NULL) AND (task_id = $9 OR $9 IS NULL)
-                AND (at_open, writer, seq) < ($10, $11, $12)
-            ORDER BY at_open DESC, writer DESC, seq DESC LIMIT $13";
-        // A statement of its own, so that the index of roots is used whatever the planner knows of the filters.
+        // Statements of their own, so that the index of what is asked for is used whatever the planner knows of the filters:
+        // a `+` keeps SQLite from walking the index of times instead.
+        QUERY = search!("at_open", "(correlation_id = $8 OR $8 IS NULL)", "(task_id = $9 OR $9 IS NULL)");
+        BY_CORRELATION = search!("+at_open", "correlation_id = $8", "(task_id = $9 OR $9 IS NULL)");
+        BY_TASK = search!("+at_open", "(correlation_id = $8 OR $8 IS NULL)", "task_id = $9");
         TREE = "SELECT writer, seq, tenant, at_open, at_close, principal, key_id, card,
             operation, dialect, outcome, fault, status, correlation_id, task_id, chain_root, document
             FROM audit_records
-            WHERE tenant = $1 AND chain_root = $14 AND at_open >= $2 AND at_open < $3
+            WHERE tenant = $1 AND chain_root = $14 AND +at_open >= $2 AND +at_open < $3
                 AND (principal = $4 OR $4 IS NULL) AND (card = $5 OR $5 IS NULL)
                 AND (operation = $6 OR $6 IS NULL) AND (outcome = $7 OR $7 IS NULL)
                 AND (correlation_id = $8 OR $8 IS NULL) AND (task_id = $9 OR $9 IS NULL)
-                AND (at_open, writer, seq) > ($10, $11, $12)
+                AND (+at_open, writer, seq) > ($10, $11, $12)
             ORDER BY at_open, writer, seq LIMIT $13";
         SUMS = "SELECT writer, tenant, reason, source, window_start, count FROM audit_summaries
             WHERE tenant = $1 AND window_start >= $2 AND window_start < $3

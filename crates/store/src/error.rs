@@ -12,6 +12,7 @@ pub enum Table {
     AdminSessions,
     AdminTokens,
     Admins,
+    AuditMarks,
     AuditRecords,
     AuditSummaries,
     CardVersions,
@@ -103,7 +104,29 @@ pub enum Cause {
     Tls,
 }
 
+/// What an administrator can do something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The database takes no writes.
+    ReadOnly,
+    /// There is no room left.
+    Full,
+}
+
 impl StoreError {
+    /// What is wrong with the database, where it says so.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Trouble> {
+        let Self::Unavailable { cause: Cause::Code(code) } = self else { return None };
+        // SQLSTATEs have five characters; SQLite's extended codes have fewer, and their low byte says what kind.
+        let sqlite = if code.len() < 5 { code.parse::<u32>().ok().map(|code| code & 0xff) } else { None };
+        match (code.as_str(), sqlite) {
+            (PG_READ_ONLY, _) | (_, Some(LITE_READ_ONLY)) => Some(Trouble::ReadOnly),
+            (PG_DISK_FULL, _) | (_, Some(LITE_FULL)) => Some(Trouble::Full),
+            _ => None,
+        }
+    }
+
     /// Names the table if the database said that a unique column is taken.
     pub(crate) fn or_taken(self, table: Table) -> Self {
         let unique = matches!(&self, Self::Unavailable { cause: Cause::Code(code) } if UNIQUE.contains(&code.as_str()));
@@ -144,6 +167,12 @@ impl From<MigrateError> for StoreError {
 
 /// PostgreSQL's character_not_in_repertoire: a zero character in a text.
 const ZERO_CHARACTER: &str = "22021";
+
+/// PostgreSQL's read_only_sql_transaction and disk_full; SQLite's READONLY and FULL.
+const PG_READ_ONLY: &str = "25006";
+const PG_DISK_FULL: &str = "53100";
+const LITE_READ_ONLY: u32 = 8;
+const LITE_FULL: u32 = 13;
 
 /// PostgreSQL's unique_violation; SQLite's CONSTRAINT_UNIQUE and CONSTRAINT_PRIMARYKEY.
 const UNIQUE: &[&str] = &["23505", "2067", "1555"];

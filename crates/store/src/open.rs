@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions, Connection, Postgres, SqlStr, Sqlite, Transaction};
 
 use crate::sql::{Lane, Session, Tx};
 use crate::tasks;
-use crate::{Cause, Error, Result};
+use crate::{Cause, Error, Result, Trouble};
 
 /// How many connections a store may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +139,22 @@ impl Store {
     pub async fn health(&self) -> Result<()> {
         let mut reader = self.reader().await?;
         q!(reader, i64, ALIVE).map(drop)
+    }
+
+    /// Whether the database takes writes. On SQLite it asks for the writer's place, and gives it back at once.
+    pub async fn takes_writes(&self) -> Result<bool> {
+        let asked = match &self.db {
+            Db::Pg { main, .. } => {
+                let mut session = Session::Pg(main.acquire().await?);
+                return Ok(one!(session, i64, PG_WRITABLE)? == Some(1));
+            }
+            Db::Lite { write, .. } => write.begin_with("BEGIN IMMEDIATE").await,
+        };
+        match asked.map_err(Error::from) {
+            Ok(transaction) => Ok(transaction.rollback().await.map(|()| true)?),
+            Err(error) if error.trouble() == Some(Trouble::ReadOnly) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Closes the pools; calls after it are [`Error::Unavailable`].
@@ -330,6 +346,7 @@ const POSTGRES: &[Script] = &[
     (6, "audit_root", include_str!("../../../migrations/postgres/0006_audit_root.sql")),
     (7, "shared_places", include_str!("../../../migrations/postgres/0007_shared_places.sql")),
     (8, "sso", include_str!("../../../migrations/postgres/0008_sso.sql")),
+    (9, "audit_marks", include_str!("../../../migrations/postgres/0009_audit_marks.sql")),
 ];
 const SQLITE: &[Script] = &[
     (1, "foundation", include_str!("../../../migrations/sqlite/0001_foundation.sql")),
@@ -340,6 +357,7 @@ const SQLITE: &[Script] = &[
     (6, "audit_root", include_str!("../../../migrations/sqlite/0006_audit_root.sql")),
     (7, "shared_places", include_str!("../../../migrations/sqlite/0007_shared_places.sql")),
     (8, "sso", include_str!("../../../migrations/sqlite/0008_sso.sql")),
+    (9, "audit_marks", include_str!("../../../migrations/sqlite/0009_audit_marks.sql")),
 ];
 
 statements! {
@@ -348,6 +366,7 @@ statements! {
         APPLIED = "SELECT version FROM _sqlx_migrations WHERE success ORDER BY version";
     }
     postgres {
+        PG_WRITABLE = "SELECT CASE WHEN current_setting('transaction_read_only') = 'on' THEN 0 ELSE 1 END::BIGINT";
         PG_MIGRATED = "SELECT COUNT(*) FROM pg_catalog.pg_tables
             WHERE schemaname = current_schema() AND tablename = '_sqlx_migrations'";
     }

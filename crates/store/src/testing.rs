@@ -31,6 +31,50 @@ impl TestStore {
         x!(tx, statement).expect("the statement runs");
         tx.commit().await.expect("it is kept");
     }
+
+    /// Closed records of tenant `acme`, a second apart, from 0 to `count`: one in ten is marked `would_block:strict`, one in
+    /// fifty is blocked, ten belong to a task.
+    pub async fn fill_audit(&self, count: i64) {
+        let mut tx = self.store.begin(Durability::Synced).await.expect("a transaction");
+        // PostgreSQL gathers statistics by itself in time; nobody does so on SQLite.
+        let (rows, after) = match tx.lane() {
+            crate::sql::Lane::Pg(_) => (PG_ROWS, "ANALYZE"),
+            crate::sql::Lane::Lite(_) => (LITE_ROWS, "SELECT 1"),
+        };
+        x!(tx, rows, count).expect("records");
+        x!(tx, MARKS, count).expect("marks");
+        x!(tx, after).expect("statistics");
+        tx.commit().await.expect("they are kept");
+    }
+}
+
+macro_rules! rows {
+    ($document:expr) => {
+        concat!(
+            "WITH RECURSIVE n(i) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < CAST($1 AS BIGINT))
+            INSERT INTO audit_records (writer, seq, tenant, at_open, at_close, principal, key_id, card, operation, dialect,
+                outcome, status, correlation_id, task_id, chain_root, document)
+            SELECT 'w-bulk', i, 'acme', i * 1000000, i * 1000000 + 2000, 'prn-' || (i % 7), 'key-1', 'card-' || (i % 5),
+                'SendMessage', 'v10_jsonrpc', CASE WHEN i % 50 = 0 THEN 'blocked' ELSE 'ok' END, 200, 'cor-' || i,
+                'task-' || (i / 10), 'cor-' || i, ",
+            $document,
+            " FROM n"
+        )
+    };
+}
+
+const PG_ROWS: &str = rows!("'{}'::BYTEA");
+const LITE_ROWS: &str = rows!("x'7B7D'");
+const MARKS: &str = "WITH RECURSIVE n(i) AS (SELECT CAST(0 AS BIGINT) UNION ALL
+        SELECT i + 10 FROM n WHERE i + 10 < CAST($1 AS BIGINT))
+    INSERT INTO audit_marks (tenant, mark, at_open, writer, seq)
+    SELECT 'acme', 'would_block:strict', i * 1000000, 'w-bulk', i FROM n";
+
+/// Runs a statement past a store on the connection it writes on (one of them on PostgreSQL), outside of any transaction: to
+/// take away from it what a machine can.
+pub async fn execute_on(store: &Store, statement: &'static str) {
+    let mut session = store.unsynced_writer().await.expect("a connection");
+    x!(session, statement).expect("the statement runs");
 }
 
 /// SQLite in a file of its own.

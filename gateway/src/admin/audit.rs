@@ -7,6 +7,7 @@ use super::body::value;
 use super::error::ApiError;
 use super::extract::{Query, limit};
 use super::resource::{existing_tenant, micros, rfc3339};
+use crate::audit::ship::rows::Mark;
 use crate::audit::{DelegationFact, Opening};
 use axum::Json;
 use axum::extract::State;
@@ -42,6 +43,18 @@ pub(super) struct AuditQuery {
     pub task_id: Option<String>,
     /// Which tree of delegations, by the `root` of any of its records. The first call comes first then, not the newest.
     pub root: Option<String>,
+    /// Which context. Of this and the next five, one at a time; records from before they were kept are not found by them.
+    pub context_id: Option<String>,
+    /// What a detector saw: its kind (`words`), or its kind and name (`words:phrases`).
+    pub finding: Option<String>,
+    /// The policy that stopped it.
+    pub blocked_by: Option<String>,
+    /// The policy in shadow mode that would have stopped it.
+    pub would_block_by: Option<String>,
+    /// The policy in shadow mode that would have changed what was said.
+    pub would_change_by: Option<String>,
+    /// The grant in shadow mode that would have had it denied.
+    pub would_deny_by: Option<String>,
     /// At most this many (1 to 500, default 50).
     #[serde(default, deserialize_with = "limit::<_, 500>")]
     pub limit: Option<u32>,
@@ -162,32 +175,89 @@ pub(super) async fn query(
     State(admin): State<Shared>,
     Query(query): Query<AuditQuery>,
 ) -> Result<Json<Records>, ApiError> {
-    let tenant = existing_tenant(&admin.store, &query.tenant).await?;
     let cursor = query.cursor.as_deref().filter(|cursor| !cursor.is_empty());
     let after = cursor.map(read_cursor).transpose()?;
     let limit = query.limit.unwrap_or(50);
-    let principal = match &query.principal {
-        Some(who) => Some(principal_id(&admin, &tenant, who).await?),
-        None => None,
-    };
-    let filter = AuditFilter {
-        from: query.from.as_deref().map(|text| micros("from", text)).transpose()?,
-        until: query.until.as_deref().map(|text| micros("until", text)).transpose()?,
-        principal,
-        card: query.card,
-        operation: query.operation,
-        outcome: query.outcome,
-        correlation_id: query.correlation_id,
-        task_id: query.task_id,
-        chain_root: query.root,
-    };
-    let mut rows = admin.store.audit_query(&tenant, &filter, after.as_ref(), limit.saturating_add(1)).await?;
-    let more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let next_cursor = if more { rows.last().map(write_cursor) } else { None };
-    let names = names(&admin, &tenant, &rows).await?;
-    let items = rows.into_iter().map(|row| show(row, &names)).collect::<Result<_, _>>()?;
-    Ok(Json(Records { items, next_cursor }))
+    let search = Search::of(&admin, query).await?;
+    let (items, next) = search.page(&admin, after.as_ref(), limit).await?;
+    Ok(Json(Records { items, next_cursor: next.as_ref().map(write_cursor) }))
+}
+
+/// What is searched for, as the store takes it.
+pub(super) struct Search {
+    tenant: TenantId,
+    mark: Option<String>,
+    pub(super) filter: AuditFilter,
+}
+
+impl Search {
+    /// What a query means, without its place and its limit.
+    pub(super) async fn of(admin: &Shared, query: AuditQuery) -> Result<Self, ApiError> {
+        let tenant = existing_tenant(&admin.store, &query.tenant).await?;
+        let mark = mark(&query)?;
+        let principal = match &query.principal {
+            Some(who) => Some(principal_id(admin, &tenant, who).await?),
+            None => None,
+        };
+        let filter = AuditFilter {
+            from: query.from.as_deref().map(|text| micros("from", text)).transpose()?,
+            until: query.until.as_deref().map(|text| micros("until", text)).transpose()?,
+            principal,
+            card: query.card,
+            operation: query.operation,
+            outcome: query.outcome,
+            correlation_id: query.correlation_id,
+            task_id: query.task_id,
+            chain_root: query.root,
+        };
+        if mark.is_some() && filter.chain_root.is_some() {
+            return Err(ApiError::invalid_field(
+                "root",
+                "can't be asked for together with a context, finding, policy or grant",
+            ));
+        }
+        Ok(Self { tenant, mark, filter })
+    }
+
+    /// A page, and where the next one begins if there is one.
+    pub(super) async fn page(
+        &self,
+        admin: &Shared,
+        after: Option<&AuditCursor>,
+        limit: u32,
+    ) -> Result<(Vec<RecordView>, Option<AuditCursor>), ApiError> {
+        let (tenant, filter, one_more) = (&self.tenant, &self.filter, limit.saturating_add(1));
+        let mut rows = match &self.mark {
+            Some(mark) => admin.store.audit_marked(tenant, mark, filter, after, one_more).await?,
+            None => admin.store.audit_query(tenant, filter, after, one_more).await?,
+        };
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next = if more { rows.last().map(cursor_at) } else { None };
+        let names = names(admin, tenant, &rows).await?;
+        let items = rows.into_iter().map(|row| show(row, &names)).collect::<Result<_, _>>()?;
+        Ok((items, next))
+    }
+}
+
+/// The one mark that is asked for.
+fn mark(query: &AuditQuery) -> Result<Option<String>, ApiError> {
+    let asked = [
+        ("context_id", query.context_id.as_deref().map(Mark::Context)),
+        ("finding", query.finding.as_deref().map(Mark::Finding)),
+        ("blocked_by", query.blocked_by.as_deref().map(Mark::Blocked)),
+        ("would_block_by", query.would_block_by.as_deref().map(Mark::WouldBlock)),
+        ("would_change_by", query.would_change_by.as_deref().map(Mark::WouldChange)),
+        ("would_deny_by", query.would_deny_by.as_deref().map(Mark::WouldDeny)),
+    ];
+    let mut asked = asked.into_iter().filter_map(|(name, mark)| Some((name, mark?)));
+    let first = asked.next().map(|(_, mark)| mark.to_string());
+    match asked.next() {
+        Some((name, _)) => {
+            Err(ApiError::invalid_field(name, "of context, finding, policy and grant one can be asked for"))
+        }
+        None => Ok(first),
+    }
 }
 
 /// The id of a principal that was named; records hold ids.
@@ -286,11 +356,15 @@ fn show(row: AuditRecord, names: &HashMap<String, String>) -> Result<RecordView,
     })
 }
 
-fn write_cursor(row: &AuditRecord) -> String {
-    URL_SAFE_NO_PAD.encode(format!("{} {} {}", row.at_open, row.seq, row.writer))
+fn cursor_at(row: &AuditRecord) -> AuditCursor {
+    AuditCursor { at_open: row.at_open, seq: row.seq, writer: row.writer.clone() }
 }
 
-fn read_cursor(text: &str) -> Result<AuditCursor, ApiError> {
+fn write_cursor(at: &AuditCursor) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{} {} {}", at.at_open, at.seq, at.writer))
+}
+
+pub(super) fn read_cursor(text: &str) -> Result<AuditCursor, ApiError> {
     let parse = || {
         let plain = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
         let mut words = plain.splitn(3, ' ');

@@ -191,6 +191,21 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
     }
 
+    /// 503: the store takes no writes.
+    #[must_use]
+    pub fn read_only() -> Self {
+        let message = "the store takes no writes now: it is read-only. What is there can be read; changes have to wait \
+             until it is writable again";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_read_only", message)
+    }
+
+    /// 503: the store has no room.
+    #[must_use]
+    pub fn full() -> Self {
+        let message = "the store has no room left: make some on its disk, then try again";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_full", message)
+    }
+
     /// 500: ours to find by the correlation id.
     #[must_use]
     pub fn internal() -> Self {
@@ -236,8 +251,12 @@ impl From<store::Error> for ApiError {
                 Self::invalid_field(column, "can't be stored: it is empty, too long, or holds a zero character")
             }
             store::Error::Unavailable { .. } => {
-                tracing::warn!(%error, "the store did not answer the admin API");
-                Self::unavailable()
+                tracing::warn!(%error, "the store did not do what the admin API asked");
+                match error.trouble() {
+                    Some(store::Trouble::ReadOnly) => Self::read_only(),
+                    Some(store::Trouble::Full) => Self::full(),
+                    None => Self::unavailable(),
+                }
             }
             store::Error::Corrupt { .. } | store::Error::ForeignMigration { .. } | store::Error::UnknownAddress => {
                 let answer = Self::internal();
@@ -254,7 +273,7 @@ const fn noun(table: store::Table) -> &'static str {
         store::Table::AdminSessions => "session",
         store::Table::AdminTokens => "token",
         store::Table::Admins => "administrator",
-        store::Table::AuditRecords | store::Table::AuditSummaries => "record",
+        store::Table::AuditMarks | store::Table::AuditRecords | store::Table::AuditSummaries => "record",
         store::Table::CardVersions | store::Table::ConditionVersions | store::Table::PolicyVersions => "version",
         store::Table::Cards => "card",
         store::Table::Changes | store::Table::Revision => "revision",

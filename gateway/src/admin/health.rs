@@ -3,6 +3,7 @@
 use super::Shared;
 use super::access::Who;
 use super::error::{ApiError, FieldProblem};
+use crate::audit::{self, Backlog};
 use crate::registry::compile::{BadRow, Problem};
 use axum::Json;
 use axum::extract::State;
@@ -20,6 +21,62 @@ pub(super) struct Health {
     pub revision: i64,
     /// Resources that are closed because their rows are wrong or can't be read, in the tenants of the asking one; at most 100.
     pub closed: Vec<Closed>,
+    /// Whether the store takes writes.
+    pub store: StoreState,
+    /// How far this process's records are behind.
+    pub audit: AuditState,
+}
+
+/// Whether changes can be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StoreState {
+    /// It can be read, and takes no writes.
+    ReadOnly,
+    /// It takes writes.
+    Writable,
+}
+
+/// How well records are kept, and how far the store is behind them.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub(super) struct AuditState {
+    /// `ready`; `full` or `failing` where no record can be taken, so that calls are refused (or go unrecorded, where that
+    /// was chosen).
+    pub state: &'static str,
+    /// Bytes of records on this process's disk that the store may not have yet.
+    pub spool_bytes: u64,
+    /// Bytes it may hold.
+    pub spool_max_bytes: u64,
+    /// Four fifths of that are used.
+    pub high: bool,
+    /// Failed attempts to bring records to the store since the last success.
+    pub store_failures: u64,
+    /// Exchanges without a complete record since the start.
+    pub lost: u64,
+    /// Exchanges served without a record, by choice.
+    pub unrecorded: u64,
+    /// Records that the store refused; they lie in `rejected.jsonl`.
+    pub rejected: u64,
+}
+
+impl AuditState {
+    pub(super) fn of(backlog: &Backlog) -> Self {
+        let state = match backlog.health {
+            audit::spool::Health::Failing(_) => "failing",
+            audit::spool::Health::Full => "full",
+            audit::spool::Health::Ready => "ready",
+        };
+        Self {
+            state,
+            spool_bytes: backlog.bytes,
+            spool_max_bytes: backlog.max_bytes,
+            high: backlog.is_high(),
+            store_failures: backlog.store_failures,
+            lost: backlog.lost,
+            unrecorded: backlog.unrecorded,
+            rejected: backlog.rejected,
+        }
+    }
 }
 
 /// A resource that is closed, and why.
@@ -43,7 +100,9 @@ pub(super) async fn read(State(admin): State<Shared>, who: Who) -> Result<Json<H
     let world = admin.registry.snapshot();
     let seen = world.bad_rows().filter(|(tenant, _)| who.roles.sees(tenant));
     let closed = seen.take(MOST_ROWS).map(closed).collect();
-    Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION"), revision, closed }))
+    let store = if admin.store.takes_writes().await? { StoreState::Writable } else { StoreState::ReadOnly };
+    let audit = AuditState::of(&admin.audit.backlog());
+    Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION"), revision, closed, store, audit }))
 }
 
 fn closed((tenant, row): (&str, &BadRow)) -> Closed {

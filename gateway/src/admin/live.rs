@@ -9,6 +9,7 @@ use super::Shared;
 use super::access::{self, Who};
 use super::error::ApiError;
 use super::extract::Query;
+use super::health::AuditState;
 use super::resource::rfc3339;
 use crate::audit::{Closing, Opening};
 use crate::live::{Exchange, OpenStream, would_block};
@@ -36,6 +37,8 @@ pub(super) struct LiveQuery {
     pub principal: Option<String>,
     /// How it ended.
     pub outcome: Option<String>,
+    /// What a detector saw: its kind (`words`), or its kind and name (`words:phrases`).
+    pub finding: Option<String>,
 }
 
 /// An exchange that has ended.
@@ -89,6 +92,8 @@ pub(super) struct LiveOpen {
     /// Calls being served by this process, of all tenants; only for those with a role in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<i64>,
+    /// How far this process's records are behind.
+    pub audit: AuditState,
 }
 
 /// A stream that is open.
@@ -179,6 +184,7 @@ impl Watch {
         let fits = self.tenant().is_none_or(|tenant| tenant == opening.tenant)
             && is(&query.card, opening.card.as_deref())
             && is(&query.outcome, Some(closing.outcome.as_str()))
+            && query.finding.as_deref().is_none_or(|wanted| closing.findings.iter().any(|one| one.is_of(wanted)))
             && (is(&query.principal, named.as_deref()) || is(&query.principal, opening.principal.as_deref()));
         fits.then(|| show(opening, closing, named))
     }
@@ -188,7 +194,7 @@ impl Watch {
         let count = streams.len();
         let shown = streams.into_iter().take(100).map(|one| show_stream(&self.admin, one)).collect();
         let in_flight = self.who.roles.sees("*").then(|| self.admin.metrics.in_flight.get());
-        LiveOpen { streams: shown, count, in_flight }
+        LiveOpen { streams: shown, count, in_flight, audit: AuditState::of(&self.admin.audit.backlog()) }
     }
 }
 

@@ -20,6 +20,7 @@
 pub mod access;
 mod accounts;
 mod audit;
+mod audit_export;
 mod authz;
 mod body;
 mod cards;
@@ -41,6 +42,7 @@ mod principals;
 mod resource;
 pub mod roles;
 mod session;
+mod shadow;
 mod signing_keys;
 mod simulate;
 mod sso;
@@ -145,9 +147,9 @@ impl Admin {
             sso: Sso::new(app, &app.settings.admin.origin(bound)),
             key_prefix: app.settings.headers.key_prefix.clone(),
             public_url: app.settings.public.urls.first().cloned(),
-            audit: app.audit.clone(),
             live: Arc::clone(&app.live),
             metrics: Arc::clone(&app.metrics),
+            audit: app.audit.clone(),
             stopping: app.tasks.stopping(),
             upstream: Arc::clone(&app.calls.upstream),
             tenant_header: app.settings.headers.tenant_id.clone(),
@@ -301,6 +303,8 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(authz::limits))
         .routes(routes!(audit::query))
         .routes(routes!(audit::summaries))
+        .routes(routes!(audit_export::export))
+        .routes(routes!(shadow::read))
         .routes(routes!(live::watch))
         .routes(routes!(stats::read))
         .routes(routes!(health::read))

@@ -53,6 +53,9 @@ pub struct Opening {
     /// The id that the caller sent, where it was not taken over.
     #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
     pub caller_correlation_id: Option<String>,
+    /// The trace that the caller said this belongs to.
+    #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
     /// The dialect as far as the head shows it.
     #[serde(serialize_with = "some_text", skip_serializing_if = "Option::is_none")]
     pub dialect: Option<String>,
@@ -178,6 +181,29 @@ pub struct FindingFact {
     /// How sure the detector was, out of 100, where that varies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<u8>,
+    /// First byte of the match in the text at `pointer`, and one past the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<(usize, usize)>,
+}
+
+impl FindingFact {
+    /// The detector's kind, without the name that its policy gives it.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.detector.split(':').next().unwrap_or_default()
+    }
+
+    /// Whether this is what `wanted` asks for: a kind, or a kind and a name.
+    #[must_use]
+    pub fn is_of(&self, wanted: &str) -> bool {
+        self.detector == wanted || self.kind() == wanted
+    }
+
+    /// The name of the policy that minded it.
+    #[must_use]
+    pub fn policy(&self) -> Option<&str> {
+        self.by.as_deref().map(|by| by.rsplit_once('@').map_or(by, |(name, _)| name))
+    }
 }
 
 /// How long one stage took.
@@ -331,6 +357,7 @@ mod tests {
             correlation_id: bad(),
             own_id: some(),
             caller_correlation_id: some(),
+            trace_id: some(),
             dialect: some(),
             method: bad(),
             entrance: bad(),
@@ -355,6 +382,7 @@ mod tests {
             count: 1,
             by: some(),
             score: None,
+            span: None,
         };
         let closing = Closing {
             operation: some(),

@@ -66,6 +66,8 @@ pub(crate) struct Place {
 pub(crate) struct Batch {
     pub(crate) records: Vec<store::AuditRecord>,
     pub(crate) summaries: Vec<store::AuditSummary>,
+    /// Of the records.
+    pub(crate) marks: Vec<store::AuditMark>,
     /// Where reading went on when it was filled.
     pub(crate) upto: Place,
     pub(crate) interrupted: u64,
@@ -245,8 +247,9 @@ impl Reader {
                 let opened = self.open.remove(&frame.number);
                 if !is_stored {
                     let opened = opened.as_ref().map(|pending| (&pending.opening, pending.json.as_slice()));
-                    let row = rows::closed(&self.writer, frame.number, opened, frame.json);
+                    let (row, marks) = rows::closed(&self.writer, frame.number, opened, frame.json);
                     batch.records.push(row);
+                    batch.marks.extend(marks);
                 }
             }
             Kind::Summary | Kind::Gap if is_stored => {}
@@ -276,7 +279,7 @@ impl Reader {
             };
             let opened = Some((&pending.opening, pending.json.as_slice()));
             let json = format!("{{\"at_us\":{now},\"outcome\":\"interrupted\"}}");
-            batch.records.push(rows::closed(&self.writer, seq, opened, json.as_bytes()));
+            batch.records.push(rows::closed(&self.writer, seq, opened, json.as_bytes()).0);
             batch.interrupted += 1;
         }
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use store::AuditMark;
 use tokio_util::sync::CancellationToken;
 
 use super::Shared;
@@ -173,7 +174,7 @@ impl Shipper {
         if batch.is_empty() {
             return Ok(());
         }
-        match self.sink.append(&batch.records, &batch.summaries).await {
+        match self.sink.append(&batch.records, &batch.marks, &batch.summaries).await {
             Ok(()) => Ok(()),
             Err(error) if is_passing(&error) => Err(error),
             Err(_) => self.send_singly(batch).await,
@@ -182,14 +183,16 @@ impl Shipper {
 
     async fn send_singly(&self, batch: &Batch) -> Result<(), store::Error> {
         for record in &batch.records {
-            match self.sink.append(std::slice::from_ref(record), &[]).await {
+            let of = |mark: &&AuditMark| mark.seq == record.seq && mark.writer == record.writer;
+            let marks: Vec<_> = batch.marks.iter().filter(of).cloned().collect();
+            match self.sink.append(std::slice::from_ref(record), &marks, &[]).await {
                 Ok(()) => {}
                 Err(error) if is_passing(&error) => return Err(error),
                 Err(error) => self.put_aside(&record.document, &error),
             }
         }
         for sum in &batch.summaries {
-            match self.sink.append(&[], std::slice::from_ref(sum)).await {
+            match self.sink.append(&[], &[], std::slice::from_ref(sum)).await {
                 Ok(()) => {}
                 Err(error) if is_passing(&error) => return Err(error),
                 Err(error) => self

@@ -139,6 +139,31 @@ impl AdminApi {
         self.send(Method::POST, path, Some(body), None).await?.ok()
     }
 
+    /// An answer that is read as it comes: `GET path`, or `POST path` where there is a body.
+    ///
+    /// # Errors
+    /// As [`AdminApi::send`], and any error status.
+    pub(super) async fn follow(&self, path: &str, body: Option<&Value>) -> anyhow::Result<reqwest::Response> {
+        let url = format!("{}{path}", self.base);
+        let request = match body {
+            Some(body) => self.client.post(&url).json(body),
+            None => self.client.get(&url),
+        };
+        let response = request
+            .bearer_auth(self.token.expose_secret())
+            .send()
+            .await
+            .with_context(|| format!("asking the admin API at {url} (is the gateway running? see --admin-url)"))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let body = serde_json::from_slice(&response.bytes().await?);
+        let body = body
+            .with_context(|| format!("what answers {} at {url} is no admin API (see --admin-url)", status.as_u16()))?;
+        Err(Answer { status, body }.ok().err().unwrap_or_else(|| anyhow::anyhow!("the admin API refused")))
+    }
+
     /// `DELETE path`, of what is there now.
     ///
     /// # Errors

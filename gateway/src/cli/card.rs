@@ -4,7 +4,7 @@
 use crate::cli::api::{AdminArgs, segment};
 use crate::cli::document::Kind;
 use crate::cli::resource::{self, InTenant, Named, ResourceCommand};
-use crate::cli::{Failure, card_verify, output};
+use crate::cli::{Failure, card_try, card_verify, output};
 use anyhow::bail;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -28,6 +28,8 @@ pub(super) enum CardCommand {
     History(Named),
     /// Show what changed between two versions (the last two if none are named).
     Diff(DiffArgs),
+    /// Send one message to the agent as the gateway would, also while the card is a draft.
+    Try(card_try::TryArgs),
     /// Fetch a published card and check every signature, as a partner would.
     Verify(card_verify::VerifyArgs),
 }
@@ -118,6 +120,7 @@ pub(super) async fn run(command: CardCommand, admin: &AdminArgs) -> Result<(), F
         CardCommand::Sign(named) => sign(&named, admin).await,
         CardCommand::History(named) => history(&named, admin).await,
         CardCommand::Diff(args) => diff(&args, admin).await,
+        CardCommand::Try(args) => card_try::run(args, admin).await,
         CardCommand::Verify(args) => return card_verify::run(args).await,
     };
     done.map_err(Failure::from)

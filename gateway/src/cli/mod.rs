@@ -9,21 +9,25 @@ mod audit;
 mod authz;
 mod call;
 mod card;
+mod card_try;
 mod card_verify;
 mod conditions;
 mod config;
 #[cfg(feature = "demo")]
 mod demo;
 mod document;
+mod events;
 mod guard;
 mod health;
 mod issuer;
 mod key;
+mod live;
 mod migrate;
 mod output;
 mod resource;
 mod serve;
 mod signing_key;
+mod stats;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -99,6 +103,8 @@ enum Command {
     /// Make, list, rotate and revoke API keys.
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Follow exchanges as they end.
+    Live(live::LiveArgs),
     /// Print the admin API's description.
     Openapi,
     /// Write guardrail policies.
@@ -110,6 +116,8 @@ enum Command {
     /// Make keys that sign cards and tokens, and move them through their life.
     #[command(subcommand)]
     SigningKey(signing_key::SigningKeyCommand),
+    /// Show a tenant's figures, who called whom, and how the agents fare.
+    Stats(stats::StatsArgs),
     /// Manage tenants.
     #[command(subcommand)]
     Tenant(ResourceCommand),
@@ -190,12 +198,14 @@ impl Cli {
             Command::Health(command) => command.run(&common),
             Command::Issuer(command) => block_on(async { Ok(issuer::run(command, admin).await?) }),
             Command::Key(command) => block_on(async { Ok(key::run(command, admin).await?) }),
+            Command::Live(args) => block_on(async { Ok(live::run(args, admin).await?) }),
             Command::Migrate(command) => command.run(&common),
             Command::Openapi => say(&(crate::admin::openapi().to_pretty_json().map_err(anyhow::Error::from)? + "\n")),
             Command::Policy(command) => resource(Kind::Policy, command, admin),
             Command::Principal(command) => resource(Kind::Principal, command, admin),
             Command::Serve(command) => command.run(&common),
             Command::SigningKey(command) => block_on(async { Ok(signing_key::run(command, admin).await?) }),
+            Command::Stats(args) => block_on(async { Ok(stats::run(args, admin).await?) }),
             Command::Tenant(command) => resource(Kind::Tenant, command, admin),
         }
     }

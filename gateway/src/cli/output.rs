@@ -61,7 +61,7 @@ pub(super) fn table(columns: &[(&str, &str)], items: &[Value]) -> anyhow::Result
 }
 
 /// A value as it stands in a table: control characters are shown, not obeyed.
-fn cell(value: Option<&Value>) -> String {
+pub(super) fn cell(value: Option<&Value>) -> String {
     let text = match value {
         None | Some(Value::Null) => String::from("-"),
         Some(Value::String(text)) => text.clone(),

@@ -54,6 +54,7 @@ impl Trail {
             correlation_id: head.correlation_id.clone(),
             own_id: head.own_id.clone(),
             caller_correlation_id: head.refused_correlation_id.clone(),
+            trace_id: head.trace_id(),
             method: head.method.to_string(),
             entrance: "call".to_owned(),
             ..Opening::default()
@@ -232,6 +233,7 @@ impl Trail {
                 count: 1,
                 by: Some(by),
                 score: (finding.detector == "injection").then_some(finding.score),
+                span: Some((finding.start, finding.end)),
             });
         }
         for told in &findings.outside {

@@ -162,6 +162,12 @@ impl Head {
         self.deadline.map_or(limit, |at| limit.min(at.saturating_duration_since(Instant::now())))
     }
 
+    /// The id in `traceparent`, which the caller made up.
+    #[must_use]
+    pub fn trace_id(&self) -> Option<String> {
+        self.traceparent.as_ref()?.to_str().ok()?.split('-').nth(1).map(str::to_owned)
+    }
+
     /// What a later call within this exchange is made with: trace, extensions and the time that is left, no credential.
     #[must_use]
     pub fn without_credentials(&self) -> Self {
@@ -351,7 +357,9 @@ mod tests {
     #[test]
     fn a_malformed_traceparent_is_dropped() {
         let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        assert!(Head::read(&parts(&[("traceparent", good)]), 0).traceparent.is_some());
+        let head = Head::read(&parts(&[("traceparent", good)]), 0);
+        assert!(head.traceparent.is_some());
+        assert_eq!(head.trace_id().as_deref(), Some("0af7651916cd43dd8448eb211c80319c"));
         assert!(Head::read(&parts(&[("traceparent", &good.to_uppercase())]), 0).traceparent.is_none());
     }
 

@@ -562,6 +562,7 @@ const fn kind(table: Table) -> &'static str {
         Table::AdminSessions
         | Table::AdminTokens
         | Table::Admins
+        | Table::AuditMarks
         | Table::AuditRecords
         | Table::AuditSummaries
         | Table::Changes

@@ -9,6 +9,7 @@ mod keys;
 mod live;
 mod records;
 mod sso;
+mod states;
 mod tenants;
 
 use std::os::unix::fs::OpenOptionsExt as _;

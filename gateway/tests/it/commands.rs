@@ -92,6 +92,8 @@ async fn help_of_every_command_fits_a_screen() {
         "demo",
         "issuer",
         "signing-key",
+        "live",
+        "stats",
     ] {
         let ran = run_with(&[], &[command, "--help"]).await;
         assert_eq!(ran.code, 0);

@@ -61,4 +61,5 @@ mod stream;
 mod task;
 mod tidy;
 mod tls;
+mod watching;
 mod wire;

@@ -25,7 +25,7 @@ fn open(seq: i64) -> AuditRecord {
     }
 }
 
-fn closed(seq: i64) -> AuditRecord {
+pub(super) fn closed(seq: i64) -> AuditRecord {
     AuditRecord {
         at_close: Some(2_000 + seq),
         operation: Some("send".to_owned()),

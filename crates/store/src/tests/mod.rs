@@ -7,6 +7,7 @@ mod conditions;
 mod isolation;
 mod issuers;
 mod keys;
+mod marks;
 mod permits;
 mod policies;
 mod revision;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use store::{AuditRecord, AuditSummary, Cause, Error};
+use store::{AuditMark, AuditRecord, AuditSummary, Cause, Error};
 
 use crate::audit::spool::lock;
 
@@ -17,9 +17,18 @@ pub enum Sink {
 }
 
 impl Sink {
-    pub(crate) async fn append(&self, records: &[AuditRecord], summaries: &[AuditSummary]) -> Result<(), Error> {
+    /// Keeps records, what they are marked with, and sums. Marks go first: what a record is found by is never missing.
+    pub(crate) async fn append(
+        &self,
+        records: &[AuditRecord],
+        marks: &[AuditMark],
+        summaries: &[AuditSummary],
+    ) -> Result<(), Error> {
         match self {
             Sink::Store(store) => {
+                if !marks.is_empty() {
+                    store.append_audit_marks(marks).await?;
+                }
                 if !records.is_empty() {
                     store.append_audit(records).await?;
                 }
