@@ -40,8 +40,8 @@ pub(super) struct Rollback {
     #[command(flatten)]
     named: Named,
     /// The version's number, as `history` shows it.
-    #[arg(long)]
-    version: i64,
+    #[arg(long, value_name = "VERSION")]
+    to: i64,
 }
 
 /// Runs the command.
@@ -79,7 +79,7 @@ async fn history(named: &Named, admin: &AdminArgs) -> anyhow::Result<()> {
 async fn rollback(args: &Rollback, admin: &AdminArgs) -> anyhow::Result<()> {
     let (api, path) = (admin.connect()?, path(&args.named)?);
     let now = api.get(&path).await?;
-    let body = json!({"version": args.version});
+    let body = json!({"version": args.to});
     let changed = api
         .send(reqwest::Method::PUT, &format!("{path}/version"), Some(&body), now["revision"].as_i64())
         .await?

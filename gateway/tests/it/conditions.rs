@@ -222,7 +222,7 @@ async fn every_mistake_is_named_at_save_and_an_earlier_version_can_be_had_again(
     assert_eq!(desk.call(&key, "echo").await.status, StatusCode::FORBIDDEN);
     desk.conditions(&json!({"policies": forbid("never", NEVER)})).await;
     assert_eq!(desk.call(&key, "echo").await.status, StatusCode::OK);
-    let ran = desk.run(&["conditions", "rollback", "house", "--version", "1"]).await;
+    let ran = desk.run(&["conditions", "rollback", "house", "--to", "1"]).await;
     assert!(ran.code == 0 && ran.out.starts_with("changed conditions house"), "{ran:?}");
     assert_eq!(desk.call(&key, "echo").await.status, StatusCode::FORBIDDEN);
     let history = desk.read("/tenants/acme/conditions/house/history").await;

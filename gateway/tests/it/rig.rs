@@ -186,7 +186,7 @@ impl Plan {
                 certificates: Vec::new(),
                 tokens: TokenIssuer::new("https://gw.test", tenant),
                 conditions: None,
-                conditioned: chancery::registry::Standing::default(),
+                conditioned: Standing::default(),
                 policies: HashMap::new(),
                 bad_rows: Vec::new(),
                 cancelled: CancellationToken::new(),
