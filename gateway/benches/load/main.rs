@@ -4,7 +4,8 @@
 //! `chancery` program before it with key, grant, guard, ownership and audit on, SQLite, everything else as by default.
 //! Each is a process of its own on loopback; one load generator calls them in turns, round by round, so that what the
 //! machine does besides hits all three. Counts are fixed and every wait has a deadline. The numbers go to standard
-//! output and to `docs/performance.md`.
+//! output and to `docs/performance.md`. `--only parts` measures instead what the parts of a gateway cost on the bare proxy
+//! ([`parts`]), and writes nothing.
 //!
 //! Without `--bench` (as `cargo test --all-targets` calls it) it does nothing.
 
@@ -12,6 +13,7 @@ mod agent;
 mod client;
 mod machine;
 mod measure;
+mod parts;
 mod peer;
 mod proxy;
 mod report;
@@ -25,6 +27,7 @@ mod world;
 
 use anyhow::{Context as _, bail};
 use std::net::SocketAddr;
+use std::path::Path;
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +39,11 @@ fn main() -> anyhow::Result<()> {
             let upstream: SocketAddr = upstream.parse().context("the agent's address")?;
             runtime.block_on(proxy::run(upstream))
         }
+        ["--role", "parts", stage, upstream, dir] => {
+            let stage = parts::Stage::of(stage).context("a stage of the parts")?;
+            let upstream: SocketAddr = upstream.parse().context("the agent's address")?;
+            runtime.block_on(parts::run(stage, upstream, Path::new(dir)))
+        }
         arguments if arguments.contains(&"--bench") => {
             let plan = measure::Plan::of(arguments)?;
             let measured = runtime.block_on(measure::run(&plan))?;
@@ -43,6 +51,6 @@ fn main() -> anyhow::Result<()> {
         }
         // `cargo test --all-targets` and listings.
         [] | ["--list" | "--test", ..] => Ok(()),
-        _ => bail!("usage: load --bench [--rounds N] [--requests N] [--connections N] [--only gateway]"),
+        _ => bail!("usage: load --bench [--rounds N] [--requests N] [--connections N] [--only gateway|parts]"),
     }
 }

@@ -1,6 +1,7 @@
 //! The rounds: each peer in turn, the same load, then the next round.
 
 use crate::client::{self, Load, Times};
+use crate::parts::Stage;
 use crate::peer::{Kind, Peer};
 use crate::spoken::{Binding, Said};
 use anyhow::{Context as _, bail};
@@ -35,16 +36,28 @@ impl Plan {
                 "--rounds" => plan.rounds = number()?.max(1),
                 "--requests" => plan.requests = number()?.max(100),
                 "--connections" => plan.connections = number()?.max(1),
-                // For profiling: nothing is compared, so nothing is written.
-                "--only" if arguments.next() == Some("gateway") => plan.kinds = vec![Kind::Gateway],
+                // For profiling, and to see what the parts cost: not the page's comparison, so nothing is written.
+                "--only" => match arguments.next() {
+                    Some("gateway") => plan.kinds = vec![Kind::Gateway],
+                    Some("parts") => {
+                        let parts = Stage::ALL.map(Kind::Parts);
+                        plan.kinds = [Kind::Proxy].into_iter().chain(parts).chain([Kind::Gateway]).collect();
+                    }
+                    other => bail!("--only gateway or --only parts, not {other:?}"),
+                },
                 _ => bail!("{argument} is unknown"),
             }
         }
         Ok(plan)
     }
 
+    /// Whether it is the comparison of the page.
     pub(crate) fn compares(&self) -> bool {
-        self.kinds.len() == Kind::ALL.len()
+        self.kinds == Kind::ALL
+    }
+
+    fn measures_parts(&self) -> bool {
+        self.kinds.iter().any(|kind| matches!(kind, Kind::Parts(_)))
     }
 }
 
@@ -75,10 +88,18 @@ pub(crate) async fn run(plan: &Plan) -> anyhow::Result<Vec<Series>> {
     let agent = Peer::agent()?;
     let address = agent.address;
     let mut peers = vec![agent, Peer::proxy(address)?, Peer::gateway(address, dir.path()).await?];
+    if plan.measures_parts() {
+        for (at, stage) in Stage::ALL.into_iter().enumerate() {
+            peers.insert(2 + at, Peer::parts(stage, address, dir.path())?);
+        }
+    }
     peers.retain(|peer| plan.kinds.contains(&peer.kind) || peer.kind == Kind::Agent);
     let mut measured = Vec::new();
     for binding in Binding::ALL {
         for said in [Said::Send, Said::Stream(EVENTS.0), Said::Stream(EVENTS.1)] {
+            if plan.measures_parts() && said != Said::Send {
+                continue;
+            }
             let requests = if said == Said::Send { plan.requests } else { STREAMS };
             let load = Load { binding, said, connections: plan.connections, requests };
             let peers: Vec<&Peer> = peers.iter().filter(|peer| plan.kinds.contains(&peer.kind)).collect();

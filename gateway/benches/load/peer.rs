@@ -1,5 +1,6 @@
 //! One process under test: started, called, and asked what processor time it has used.
 
+use crate::parts::Stage;
 use crate::process::Gateway;
 use crate::world::{self, CardOf};
 use anyhow::{Context as _, ensure};
@@ -23,6 +24,8 @@ pub(crate) enum Kind {
     Proxy,
     /// (c)
     Gateway,
+    /// (b) with parts of (c)
+    Parts(Stage),
 }
 
 impl Kind {
@@ -65,6 +68,14 @@ impl Peer {
         Self::stub(Kind::Proxy, &["--role", "proxy", &agent.to_string()])
     }
 
+    /// The bare proxy with the parts of a gateway up to `stage`, with a store and a spool below `dir`.
+    pub(crate) fn parts(stage: Stage, agent: SocketAddr, dir: &Path) -> anyhow::Result<Self> {
+        let dir = dir.join(stage.name());
+        std::fs::create_dir(&dir)?;
+        let dir = dir.to_str().context("the folder's name is text")?;
+        Self::stub(Kind::Parts(stage), &["--role", "parts", stage.name(), &agent.to_string(), dir])
+    }
+
     fn stub(kind: Kind, arguments: &[&str]) -> anyhow::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(arguments)
@@ -100,7 +111,7 @@ impl Peer {
         let base = match (self.kind, binding) {
             (Kind::Gateway, Binding::HttpJson) => "/a2a/acme/rest",
             (Kind::Gateway, Binding::JsonRpc) => "/a2a/acme/rpc",
-            (Kind::Agent | Kind::Proxy, _) => "",
+            (Kind::Agent | Kind::Proxy | Kind::Parts(_), _) => "",
         };
         match (binding, said) {
             (Binding::HttpJson, Said::Send) => format!("{base}/message:send"),

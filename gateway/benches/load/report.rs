@@ -40,7 +40,9 @@ fn render(plan: &Plan, measured: &[Series]) -> anyhow::Result<String> {
         ratios(&mut text, measured)?;
     }
     absolute(&mut text, plan, measured)?;
-    events(&mut text, plan, measured)?;
+    if measured.iter().any(|series| series.said != Said::Send) {
+        events(&mut text, plan, measured)?;
+    }
     Ok(text)
 }
 
@@ -64,17 +66,21 @@ fn absolute(text: &mut String, plan: &Plan, measured: &[Series]) -> anyhow::Resu
         text,
         "Medians of `message:send`; times are of the process named, the caller's and the agent's not included:\n"
     )?;
-    writeln!(text, "| binding | process | CPU µs per request | p50 µs | p99 µs | requests per second |")?;
-    writeln!(text, "|---|---|---|---|---|---|")?;
+    writeln!(
+        text,
+        "| binding | process | CPU µs per request | ÷ first row | p50 µs | p99 µs | requests per second |"
+    )?;
+    writeln!(text, "|---|---|---|---|---|---|---|")?;
     for series in measured.iter().filter(|series| series.said == Said::Send) {
         for (at, kind) in plan.kinds.iter().enumerate() {
             let value = |value: Value| series.median(at, value);
             let (cpu, p50, p99, rate) = (value(CPU), value(P50), value(P99), value(RATE));
             writeln!(
                 text,
-                "| {} | {} | {cpu:.0} | {p50:.0} | {p99:.0} | {rate:.0} |",
+                "| {} | {} | {cpu:.0} | {} | {p50:.0} | {p99:.0} | {rate:.0} |",
                 series.binding.name(),
-                name(*kind)
+                name(*kind),
+                series.ratio(at, 0, CPU)
             )?;
         }
     }
@@ -109,6 +115,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::Agent => "agent alone",
         Kind::Proxy => "bare proxy",
         Kind::Gateway => "Chancery",
+        Kind::Parts(stage) => stage.what(),
     }
 }
 

@@ -89,6 +89,10 @@ pub fn route(raw_path: &str) -> Option<Asked> {
 /// leaves a record.
 #[must_use]
 pub fn is_well_known(raw_path: &str) -> bool {
+    // Asked of every call: most paths can be nothing of the kind, however they are written.
+    if !raw_path.contains("well-known") && !raw_path.contains('%') {
+        return false;
+    }
     match route(raw_path) {
         Some(
             Asked::Wrapper { .. }

@@ -28,7 +28,7 @@ pub(crate) struct CardOf<'a> {
 }
 
 /// Words and patterns on both surfaces: what a tenant would have as a start.
-const POLICY: &str = r#"{"surfaces":["a2a_inbound","a2a_outbound"],"detectors":[
+pub(crate) const POLICY: &str = r#"{"surfaces":["a2a_inbound","a2a_outbound"],"detectors":[
     {"id":"words","name":"code-names","words":["Blue Heron","Project Cassowary","Night Kestrel"],"whole_word":true,"action":"block"},
     {"id":"pattern","name":"injection","pattern":"(?i)ignore\\s{1,8}all\\s{1,8}previous\\s{1,8}instructions","max_length":200,"action":"block"},
     {"id":"pattern","name":"aws-key","pattern":"AKIA[0-9A-Z]{16}","max_length":20,"action":"redact"},

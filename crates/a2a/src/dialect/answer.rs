@@ -237,7 +237,7 @@ fn failed(
     let no_error = BadAnswer::Status(received.status);
     let Some(content_type) = received.content_type.filter(|value| detect::is_json(value)) else { return Err(no_error) };
     let Ok(document) = read(received.body, limits) else { return Err(no_error) };
-    if detect::essence(content_type) == "application/problem+json" {
+    if detect::is_media(content_type, "application/problem+json") {
         return http_json::read_problem(kind, received.status, &document).ok_or(no_error);
     }
     if dialect == Dialect::R3 {

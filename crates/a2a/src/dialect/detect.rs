@@ -97,7 +97,7 @@ impl RequestFacts<'_> {
     /// Errors of HTTP+JSON 1.0 in the specification's own media type (11.1, 11.6), unless the caller says what it takes
     /// and that is not named: clients for the web at large then get what they know.
     pub fn error_media(&self) -> ErrorMedia {
-        let names = |accept: &str| accept.split(',').any(|one| essence(one) == "application/a2a+json");
+        let names = |accept: &str| accept.split(',').any(|one| is_media(one, "application/a2a+json"));
         match self.accept {
             Some(accept) if !names(accept) => ErrorMedia::Json,
             Some(_) | None => ErrorMedia::A2aJson,
@@ -105,7 +105,7 @@ impl RequestFacts<'_> {
     }
 
     fn says_a2a_json(&self) -> bool {
-        self.content_type.is_some_and(|value| essence(value) == "application/a2a+json")
+        self.content_type.is_some_and(|value| is_media(value, "application/a2a+json"))
     }
 
     /// Refuses a body that is not JSON by its header.
@@ -164,9 +164,14 @@ pub(crate) fn unsupported(text: &str) -> Fault {
     Fault::new(FaultKind::VersionNotSupported, text).with("supportedVersions", "0.3,1.0")
 }
 
-/// The media type without parameters, in lower case.
-pub(crate) fn essence(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+/// Whether it is this media type, whatever its parameters and case.
+pub(crate) fn is_media(content_type: &str, media_type: &str) -> bool {
+    essence(content_type).eq_ignore_ascii_case(media_type)
+}
+
+/// The media type without parameters.
+fn essence(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
 }
 
 /// JSON is UTF-8 (RFC 8259 §8.1); who says that it wrote something else is not read as if it had not.
@@ -181,10 +186,14 @@ fn is_utf8(content_type: &str) -> bool {
 
 /// `application/json` and `application/*+json`.
 pub(crate) fn is_json(content_type: &str) -> bool {
-    let essence = essence(content_type);
-    essence.strip_prefix("application/").is_some_and(|subtype| {
-        subtype == "json" || (subtype.ends_with("+json") && subtype.len() > "+json".len() && !subtype.contains(','))
-    })
+    const JSON: &str = "+json";
+    let Some((kind, subtype)) = essence(content_type).split_once('/') else { return false };
+    let suffixed = |subtype: &str| {
+        let at = subtype.len().checked_sub(JSON.len());
+        let suffix = at.filter(|at| *at > 0).and_then(|at| subtype.get(at..));
+        suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(JSON)) && !subtype.contains(',')
+    };
+    kind.eq_ignore_ascii_case("application") && (subtype.eq_ignore_ascii_case("json") || suffixed(subtype))
 }
 
 /// Whether the operation's path takes a body.

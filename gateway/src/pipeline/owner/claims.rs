@@ -4,11 +4,10 @@
 //! one gathers, so a single call waits for nobody. The work is a task of its own and not the call's: a caller that goes
 //! away takes nobody else's claim with it. Never keeps a claim that the store refused; that is `pending`'s part.
 
-use super::{Key, Thing, context_claim, task_claim};
-use crate::clock::Micros;
 use crate::tasks::Tasks;
+use super::Thing;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Owner, Store, TenantId};
+use store::{ContextClaim, Owner, Store, TaskClaim};
 use tokio::sync::oneshot;
 
 /// Most calls whose claims gather; beyond it the store counts as away.
@@ -29,13 +28,27 @@ struct Queue {
     working: bool,
 }
 
-/// What one call claims: some keys of one tenant.
+/// What is claimed.
+#[derive(Debug)]
+pub(super) enum Claim {
+    Task(TaskClaim),
+    Context(ContextClaim),
+}
+
+impl Claim {
+    /// Whether the store can hold it; one that it can't must not spoil the others of its group.
+    pub(super) fn is_storable(&self) -> bool {
+        match self {
+            Self::Task(claim) => claim.check().is_ok(),
+            Self::Context(claim) => claim.check().is_ok(),
+        }
+    }
+}
+
+/// What one call claims.
 #[derive(Debug)]
 struct Wanted {
-    keys: Vec<Key>,
-    tenant: TenantId,
-    principal: Arc<str>,
-    now: Micros,
+    claims: Vec<Claim>,
     tell: oneshot::Sender<Vec<Owner>>,
 }
 
@@ -44,22 +57,16 @@ impl Claims {
         Self { store, tasks, queue: Mutex::default() }
     }
 
-    /// The owners of `keys` in their order, each of them `principal` unless somebody was first. `None` when the store
-    /// can't take them.
-    pub(super) async fn claim(
-        self: &Arc<Self>,
-        keys: Vec<Key>,
-        tenant: TenantId,
-        principal: &Arc<str>,
-        now: Micros,
-    ) -> Option<Vec<Owner>> {
+    /// The owners of what is claimed, in its order: the claimants, unless somebody was first. `None` when the store can't take
+    /// them.
+    pub(super) async fn claim(self: &Arc<Self>, claims: Vec<Claim>) -> Option<Vec<Owner>> {
         let (tell, told) = oneshot::channel();
         let begins = {
             let mut queue = self.lock();
             if queue.waiting.len() >= MOST {
                 return None;
             }
-            queue.waiting.push(Wanted { keys, tenant, principal: Arc::clone(principal), now, tell });
+            queue.waiting.push(Wanted { claims, tell });
             !std::mem::replace(&mut queue.working, true)
         };
         if begins {
@@ -103,26 +110,33 @@ impl Work {
     /// Whoever is not told hears of it by the closed channel.
     async fn some(&self, group: Vec<Wanted>) {
         let (mut tasks, mut contexts) = (Vec::with_capacity(group.len()), Vec::with_capacity(group.len()));
-        for wanted in &group {
-            for key in &wanted.keys {
-                match key.thing {
-                    Thing::Task => tasks.push(task_claim(wanted.tenant.clone(), key, &wanted.principal, wanted.now)),
-                    Thing::Context => {
-                        contexts.push(context_claim(wanted.tenant.clone(), key, &wanted.principal, wanted.now));
+        let mut waiting = Vec::with_capacity(group.len());
+        for Wanted { claims, tell } in group {
+            let mut order = Vec::with_capacity(claims.len());
+            for claim in claims {
+                match claim {
+                    Claim::Task(claim) => {
+                        order.push(Thing::Task);
+                        tasks.push(claim);
+                    }
+                    Claim::Context(claim) => {
+                        order.push(Thing::Context);
+                        contexts.push(claim);
                     }
                 }
             }
+            waiting.push((order, tell));
         }
         let Ok((task_owners, context_owners)) = self.claims.store.claim_together(&tasks, &contexts).await else {
             return;
         };
         let (mut task_owners, mut context_owners) = (task_owners.into_iter(), context_owners.into_iter());
-        for Wanted { keys, tell, .. } in group {
-            let owner = |key: &Key| match key.thing {
+        for (order, tell) in waiting {
+            let owner = |thing| match thing {
                 Thing::Task => task_owners.next(),
                 Thing::Context => context_owners.next(),
             };
-            let owners: Option<Vec<Owner>> = keys.iter().map(owner).collect();
+            let owners: Option<Vec<Owner>> = order.into_iter().map(owner).collect();
             // The call may have given up; the claim stands all the same.
             let _ = owners.map(|owners| tell.send(owners));
         }
@@ -143,10 +157,13 @@ impl Drop for Work {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::owner::Key;
     use std::time::Duration;
+    use store::TenantId;
 
-    fn key(thing: Thing, id: &str) -> Key {
-        Key { thing, tenant: "acme".into(), card: "card-1".into(), id: id.into() }
+    fn claim(thing: Thing, id: &str, principal: &str, now: i64) -> Claim {
+        let key = Key { thing, tenant: "acme".into(), card: "card-1".into(), id: id.into() };
+        key.claim(TenantId::new("acme").unwrap(), principal, now)
     }
 
     #[tokio::test]
@@ -160,11 +177,10 @@ mod tests {
             calls.spawn(async move {
                 let thing = if number % 2 == 0 { Thing::Task } else { Thing::Context };
                 let id = format!("id-{}", number / 4);
-                let principal: Arc<str> = format!("p{number}").into();
-                let tenant = TenantId::new("acme").unwrap();
-                let other = key(Thing::Task, &format!("own-{number}"));
-                let owners = claims.claim(vec![key(thing, &id), other], tenant, &principal, number).await.unwrap();
-                assert_eq!(owners[1].principal_id, *principal, "owners come in the order of the keys");
+                let principal = format!("p{number}");
+                let other = claim(Thing::Task, &format!("own-{number}"), &principal, number);
+                let owners = claims.claim(vec![claim(thing, &id, &principal, number), other]).await.unwrap();
+                assert_eq!(owners[1].principal_id, principal, "owners come in the order of the claims");
                 (thing, id, owners[0].principal_id.clone())
             });
         }
@@ -183,8 +199,7 @@ mod tests {
         let claims = Arc::new(Claims::new(database.store.clone(), Tasks::new()));
         database.store.close().await;
         for id in ["t1", "t2"] {
-            let tenant = TenantId::new("acme").unwrap();
-            assert_eq!(claims.claim(vec![key(Thing::Task, id)], tenant, &"p1".into(), 1).await, None);
+            assert_eq!(claims.claim(vec![claim(Thing::Task, id, "p1", 1)]).await, None);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::pipeline::authorize::Permit;
 use crate::registry::TaskScope;
 use crate::tasks::Tasks;
 use a2a::{Answer, Call, Event, OperationKind, path};
-use claims::Claims;
+use claims::{Claim, Claims};
 use pending::Pending;
 use quick_cache::sync::Cache;
 use std::sync::Arc;
@@ -169,10 +169,11 @@ impl Owners {
             keys.iter().zip(&owners).filter(|(_, owner)| owner.is_none()).map(|(key, _)| key.clone()).collect();
         if let Some(first) = unknown.first() {
             let tenant = TenantId::new(&first.tenant).ok_or(OwnerError::Unavailable)?;
-            if !unknown.iter().all(|key| is_storable(&tenant, key, principal, now)) {
+            let claims: Vec<Claim> = unknown.iter().map(|key| key.claim(tenant.clone(), principal, now)).collect();
+            if !claims.iter().all(Claim::is_storable) {
                 return Err(OwnerError::BadId);
             }
-            let mut claimed = self.claim_unknown(unknown, tenant, principal, now).await?.into_iter();
+            let mut claimed = self.claim_unknown(unknown, claims, principal, now).await?.into_iter();
             owners.iter_mut().filter(|owner| owner.is_none()).for_each(|owner| *owner = claimed.next());
         }
         owners.into_iter().collect::<Option<_>>().ok_or(OwnerError::Unavailable)
@@ -181,11 +182,11 @@ impl Owners {
     async fn claim_unknown(
         &self,
         keys: Vec<Key>,
-        tenant: TenantId,
+        claims: Vec<Claim>,
         principal: &Arc<str>,
         now: Micros,
     ) -> Result<Vec<Arc<str>>, OwnerError> {
-        match tokio::time::timeout(self.wait, self.claims.claim(keys.clone(), tenant, principal, now)).await {
+        match tokio::time::timeout(self.wait, self.claims.claim(claims)).await {
             Ok(Some(owners)) => {
                 let mut principals: Vec<Arc<str>> = Vec::with_capacity(owners.len());
                 for (key, owner) in keys.into_iter().zip(owners) {
@@ -207,11 +208,13 @@ impl Owners {
     }
 }
 
-/// Whether the store can hold these ids; one that it can't must not spoil the others of its group.
-fn is_storable(tenant: &TenantId, key: &Key, principal: &str, now: Micros) -> bool {
-    match key.thing {
-        Thing::Task => task_claim(tenant.clone(), key, principal, now).check().is_ok(),
-        Thing::Context => context_claim(tenant.clone(), key, principal, now).check().is_ok(),
+impl Key {
+    /// The claim of it for `principal`.
+    fn claim(&self, tenant: TenantId, principal: &str, created: Micros) -> Claim {
+        match self.thing {
+            Thing::Task => Claim::Task(task_claim(tenant, self, principal, created)),
+            Thing::Context => Claim::Context(context_claim(tenant, self, principal, created)),
+        }
     }
 }
 
