@@ -404,10 +404,7 @@ macro_rules! lite_claim_tasks {
 
 macro_rules! lite_claim_contexts {
     ($places:expr) => {
-        concat!(
-            "INSERT OR IGNORE INTO contexts (tenant, card_id, context_id, principal_id, created) VALUES ",
-            $places
-        )
+        concat!("INSERT OR IGNORE INTO contexts (tenant, card_id, context_id, principal_id, created) VALUES ", $places)
     };
 }
 

@@ -66,10 +66,7 @@ fn absolute(text: &mut String, plan: &Plan, measured: &[Series]) -> anyhow::Resu
         text,
         "Medians of `message:send`; times are of the process named, the caller's and the agent's not included:\n"
     )?;
-    writeln!(
-        text,
-        "| binding | process | CPU µs per request | ÷ first row | p50 µs | p99 µs | requests per second |"
-    )?;
+    writeln!(text, "| binding | process | CPU µs per request | ÷ first row | p50 µs | p99 µs | requests per second |")?;
     writeln!(text, "|---|---|---|---|---|---|---|")?;
     for series in measured.iter().filter(|series| series.said == Said::Send) {
         for (at, kind) in plan.kinds.iter().enumerate() {

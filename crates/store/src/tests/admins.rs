@@ -157,7 +157,7 @@ on_both! {
         let ann = subject("https://idp.test", "u1");
         let entered = |outcome| match outcome {
             SsoOutcome::Entered(row) => *row,
-            other => panic!("{other:?}"),
+            other @ (SsoOutcome::Disabled | SsoOutcome::NameTaken | SsoOutcome::Replayed) => panic!("{other:?}"),
         };
         let made = entered(store.enter_by_sso(&entry(1, &ann, "ann", b"[1]"), 1).await.unwrap());
         assert_eq!((made.name.as_str(), made.signed_in, made.revision), ("ann", Some(1), 1));

@@ -4,8 +4,8 @@
 //! one gathers, so a single call waits for nobody. The work is a task of its own and not the call's: a caller that goes
 //! away takes nobody else's claim with it. Never keeps a claim that the store refused; that is `pending`'s part.
 
-use crate::tasks::Tasks;
 use super::Thing;
+use crate::tasks::Tasks;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{ContextClaim, Owner, Store, TaskClaim};
 use tokio::sync::oneshot;
