@@ -492,10 +492,12 @@ fn word_start(text: &str, widest: usize) -> usize {
 /// The start of a row of digits and signs at the end of the text, or of an account number with spaces.
 fn row_start(text: &str) -> usize {
     const MOST: usize = 48;
+    // A number of a telephone is judged by its whole row: 64 bytes, a plus before them, two signs behind.
+    const MOST_ROW: usize = 68;
     let bytes = text.as_bytes();
+    let digits = |byte: &&u8| byte.is_ascii_digit() || b" -.()/+\n".contains(byte);
+    let row = bytes.iter().skip(floor(text, text.len().saturating_sub(MOST_ROW))).rev().take_while(digits).count();
     let least = floor(text, text.len().saturating_sub(MOST));
-    let row =
-        bytes.iter().skip(least).rev().take_while(|byte| byte.is_ascii_digit() || b" -.()/+\n".contains(byte)).count();
     let mut start = text.len() - row;
     while start < text.len() && bytes.get(start).is_some_and(|byte| !byte.is_ascii_digit() && !b"+(".contains(byte)) {
         start += 1;

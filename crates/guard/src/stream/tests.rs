@@ -275,6 +275,29 @@ fn a_long_masked_tail_stays_masked() {
     }
 }
 
+/// The longer one is no telephone number, which only its end shows.
+#[test]
+fn a_number_is_judged_by_its_whole_row() {
+    let document = r#"{"surfaces":["a2a_outbound"],"detectors":[{"id":"pii","action":"mask"}]}"#;
+    let document = read(document.as_bytes(), &Limits::default()).unwrap();
+    let pipeline = Arc::new(Pipeline::compile(&document, &Options { key: b"key", policy: "p", version: 1 }).unwrap());
+    for row in ["1111 1111 22223333444455556666777 1111 1111", "1111 1111 22223333444455556666777 1111 1111 1111"] {
+        let text = format!("at +1 212 555 01234111 {row} now");
+        let mut whole = Json::from(vec![Json::from([("text", text.as_str())])]);
+        pipeline.inspect(Surface::Outbound, &mut whole, &|_| false);
+        let whole = whole.pointer("/0/text").and_then(Json::as_str).unwrap();
+        for size in 1..text.len() {
+            let mut inspector = pipeline.inspector(Surface::Outbound);
+            let mut out = String::new();
+            for piece in text.as_bytes().chunks(size) {
+                out += &send(&mut inspector, "a", std::str::from_utf8(piece).unwrap(), Extent::Continues).1;
+            }
+            out += &inspector.finish().flushes.into_iter().map(|flush| flush.text).collect::<String>();
+            assert_eq!(out, whole, "{size}");
+        }
+    }
+}
+
 #[test]
 fn what_stands_between_two_keys_is_told() {
     let document = r#"{"surfaces":["a2a_outbound"],"detectors":[{"id":"secret","action":"redact"}]}"#;
