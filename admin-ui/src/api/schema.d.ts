@@ -321,6 +321,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenant}/authz/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Checks a document as saving would, and saves nothing. */
+        post: operations["post_tenants_tenant_authz_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenant}/authz/explain": {
         parameters: {
             query?: never;
@@ -383,8 +400,8 @@ export interface paths {
         /** One card with its document. */
         get: operations["get_tenants_tenant_cards_name"];
         /**
-         * Makes the next version of a card. What is not sent of `card` and `upstream.credential` stays (the credential only
-         *     where the agent stays).
+         * Makes the next version of a card. What is not sent of `card`, `upstream.credential` and `upstream.in_task_authorisation`
+         *     stays (the credentials only where the agent stays).
          */
         put: operations["put_tenants_tenant_cards_name"];
         post?: never;
@@ -474,6 +491,77 @@ export interface paths {
         put?: never;
         /** Sends one message to the card's agent and tells what comes back, as server-sent events. */
         post: operations["post_tenants_tenant_cards_name_try"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/conditions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tenant's conditions: none or one. */
+        get: operations["get_tenants_tenant_conditions"];
+        put?: never;
+        /** Makes the tenant's conditions. Every problem of the document is named at once, with its line. */
+        post: operations["post_tenants_tenant_conditions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/conditions/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The conditions of this name. */
+        get: operations["get_tenants_tenant_conditions_name"];
+        /** Makes the next version. New calls are judged by it within seconds; open streams that it denies end. */
+        put: operations["put_tenants_tenant_conditions_name"];
+        post?: never;
+        /** Removes the conditions: what grants allow is allowed. */
+        delete: operations["delete_tenants_tenant_conditions_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/conditions/{name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Earlier versions. */
+        get: operations["get_tenants_tenant_conditions_name_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/conditions/{name}/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Puts an earlier version into force again: the next version says what it said, if that still holds. */
+        put: operations["put_tenants_tenant_conditions_name_version"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -933,6 +1021,7 @@ export interface components {
         Answer: (components["schemas"]["Why"] | null) & {
             /** @description Whether a call would be let in. */
             allowed: boolean;
+            conditions?: components["schemas"]["Consulted"] | null;
             /** @description Rows of these kinds that were left out because of mistakes: they might have said otherwise. */
             left_out?: string[];
             /** @description What is missing before grants are looked at. */
@@ -1059,6 +1148,23 @@ export interface components {
             /** @description The tenant. */
             tenant: string;
         };
+        /** @description What an administrator writes. */
+        ConditionsDocument: {
+            /** @default null */
+            mode: components["schemas"]["ConditionsMode"] | null;
+            /** @default null */
+            otherwise: components["schemas"]["Otherwise"] | null;
+            /**
+             * @description Policies in Cedar, each with an `@id("…")`; one with `@mode("shadow")` refuses nothing and is recorded.
+             * @default
+             */
+            policies: string;
+        };
+        /**
+         * @description Whether a document counts.
+         * @enum {string}
+         */
+        ConditionsMode: "enforce" | "shadow" | "off";
         /** @description One grant, and what it says to the question. */
         Considered: {
             /** @description Whether it says anything to the question. */
@@ -1073,6 +1179,43 @@ export interface components {
             group?: string | null;
             /** @description `enforce` or `shadow`. */
             mode: string;
+        };
+        /** @description What the tenant's conditions say to the question. */
+        Consulted: {
+            /** @description Their name. */
+            conditions: string;
+            /** @description The call that was judged: what the question left open is assumed. */
+            judged: components["schemas"]["JudgedCall"];
+            /** @description `enforce`, `shadow` or `off`. */
+            mode: string;
+            /** @description The policies that decide, by id. */
+            policies?: string[];
+            /** @description `allows`, `denies`, or `would_deny` if what is in shadow mode counted. */
+            verdict: string;
+            /**
+             * Format: int64
+             * @description The version of the document.
+             */
+            version: number;
+            /** @description `forbidden`, `not_permitted`, `failed`, … */
+            why?: string | null;
+        };
+        /** @description What makes a resource. */
+        Create_ConditionsDocument: {
+            /** @description Its name. */
+            name: string;
+            /** @description What an administrator writes. */
+            spec?: {
+                /** @default null */
+                mode: components["schemas"]["ConditionsMode"] | null;
+                /** @default null */
+                otherwise: components["schemas"]["Otherwise"] | null;
+                /**
+                 * @description Policies in Cedar, each with an `@id("…")`; one with `@mode("shadow")` refuses nothing and is recorded.
+                 * @default
+                 */
+                policies: string;
+            };
         };
         /** @description What makes a resource. */
         Create_GrantSpec: {
@@ -1274,6 +1417,16 @@ export interface components {
             root: string;
             /** @description Whom it is all for, by name; by id if it was removed. */
             subject: string;
+        };
+        /** @description A document that may be sound. */
+        Draft: {
+            /**
+             * @description What would be saved.
+             * @default {
+             *       "policies": ""
+             *     }
+             */
+            spec: components["schemas"]["ConditionsDocument"];
         };
         /** @description Calls of one principal to one card. */
         Edge: {
@@ -1566,6 +1719,21 @@ export interface components {
          * @enum {string}
          */
         IssuerState: "active" | "disabled";
+        /** @description The call that was judged. */
+        JudgedCall: {
+            /** @description RFC 3339. */
+            at: string;
+            /** @description How many delegations lie behind it. */
+            delegation_depth: number;
+            /** @description What it declares. */
+            extensions: string[];
+            /** @description The version that the agent's card states. */
+            release?: string | null;
+            /** @description How the caller was proven. */
+            scheme: string;
+            /** @description An address. */
+            source: string;
+        };
         /** @description What can change of a key. */
         KeyEdit: {
             /** @description RFC 3339; `null` for a key that does not expire. */
@@ -1693,7 +1861,7 @@ export interface components {
                  */
                 revision: number;
                 /** @description What an administrator writes. */
-                spec: components["schemas"]["Value"];
+                spec: components["schemas"]["ConditionsDocument"];
                 /** @description The tenant it belongs to; for a tenant its own name. */
                 tenant: string;
                 /** @description When it was last changed (RFC 3339, UTC). */
@@ -1944,6 +2112,11 @@ export interface components {
             /** @description In what disguise it was. */
             view: string;
         };
+        /**
+         * @description What holds where no policy speaks.
+         * @enum {string}
+         */
+        Otherwise: "permit" | "deny";
         /** @description A change of one's own password. */
         OwnPassword: {
             /** @description The one in force. */
@@ -2123,11 +2296,20 @@ export interface components {
              */
             revision: number;
             /** @description What an administrator writes. */
-            spec: components["schemas"]["Value"];
+            spec: components["schemas"]["ConditionsDocument"];
             /** @description The tenant it belongs to; for a tenant its own name. */
             tenant: string;
             /** @description When it was last changed (RFC 3339, UTC). */
             updated_at: string;
+        };
+        /** @description Which version is to be in force again. */
+        Return: {
+            /**
+             * Format: int64
+             * @description Its number.
+             * @default 0
+             */
+            version: number;
         };
         /**
          * @description What an administrator is.
@@ -2318,6 +2500,11 @@ export interface components {
              */
             p99_ms?: number | null;
         };
+        /** @description A document that is sound. */
+        Sound: {
+            /** @description It is. */
+            sound: boolean;
+        };
         /**
          * @description What an account signs in with.
          * @enum {string}
@@ -2500,6 +2687,21 @@ export interface components {
             surface: string;
             /** @description A kind, a group of kinds, or a rule's name. */
             what: string;
+        };
+        /** @description What changes a resource. */
+        Update_ConditionsDocument: {
+            /** @description What an administrator writes. */
+            spec: {
+                /** @default null */
+                mode: components["schemas"]["ConditionsMode"] | null;
+                /** @default null */
+                otherwise: components["schemas"]["Otherwise"] | null;
+                /**
+                 * @description Policies in Cedar, each with an `@id("…")`; one with `@mode("shadow")` refuses nothing and is recorded.
+                 * @default
+                 */
+                policies: string;
+            };
         };
         /** @description What changes a resource. */
         Update_GrantSpec: {
@@ -3712,6 +3914,39 @@ export interface operations {
             };
         };
     };
+    post_tenants_tenant_authz_check: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Draft"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sound"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     get_tenants_tenant_authz_explain: {
         parameters: {
             query?: {
@@ -3723,6 +3958,20 @@ export interface operations {
                 operation?: string;
                 /** @description Groups that the caller's token names, separated by commas. */
                 groups?: string | null;
+                /** @description When the call is made (RFC 3339); now if absent. This and what follows is for the tenant's conditions. */
+                at?: string | null;
+                /** @description The caller's address; 127.0.0.1 if absent. */
+                source?: string | null;
+                /** @description How the caller is proven: api_key, certificate, gateway_token, issuer_token. */
+                scheme?: string | null;
+                /** @description Extensions that the call declares, separated by commas. */
+                extensions?: string | null;
+                /** @description The message's metadata, a JSON object. */
+                metadata?: string | null;
+                /** @description The request's metadata, a JSON object. */
+                request_metadata?: string | null;
+                /** @description The calls behind it, the first one first: `principal>card`, separated by commas. */
+                via?: string | null;
             };
             header?: never;
             path: {
@@ -4158,6 +4407,259 @@ export interface operations {
                 };
             };
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_tenants_tenant_conditions: {
+        parameters: {
+            query?: {
+                /** @description At most this many items (1 to 200, default 50). */
+                limit?: number | null;
+                /** @description From the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_Resource"];
+                };
+            };
+        };
+    };
+    post_tenants_tenant_conditions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Create_ConditionsDocument"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_tenants_tenant_conditions_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    put_tenants_tenant_conditions_name: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The revision that you read; 412 if it is another by now. */
+                "If-Match": number;
+            };
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Update_ConditionsDocument"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    delete_tenants_tenant_conditions_name: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The revision that you read; 412 if it is another by now. */
+                "If-Match": number;
+            };
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_tenants_tenant_conditions_name_history: {
+        parameters: {
+            query?: {
+                /** @description Only versions before this one. */
+                before?: number | null;
+                /** @description At most this many (1 to 100, default 20). */
+                limit?: number | null;
+            };
+            header?: never;
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    put_tenants_tenant_conditions_name_version: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The revision that you read; 412 if it is another by now. */
+                "If-Match": number;
+            };
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Return"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

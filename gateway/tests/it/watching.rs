@@ -134,5 +134,7 @@ async fn a_draft_is_tried_from_a_shell() {
     assert_eq!(gone.code, 1, "{gone:?}");
     let nobody = desk.run(&["card", "try", "nobody", "hello"]).await;
     assert!(nobody.code == 1 && nobody.err.contains("does not exist (404)"), "{nobody:?}");
+    // Each try of a card that is there.
+    desk.h.expect_records(4);
     desk.h.finish().await;
 }

@@ -59,7 +59,8 @@ on_both! {
         assert_eq!(given.store.takes_writes().await, Ok(true));
         assert_eq!(given.store.takes_writes().await, Ok(true), "asking changes nothing");
         let closed = if given.url.starts_with("postgres") {
-            let url = format!("{}?options[default_transaction_read_only]=on", given.url);
+            let joint = if given.url.contains('?') { '&' } else { '?' };
+            let url = format!("{}{joint}options[default_transaction_read_only]=on", given.url);
             Store::open(&url, Pools::default()).await.unwrap()
         } else {
             testing::execute_on(&given.store, "PRAGMA query_only = 1").await;
