@@ -12,6 +12,8 @@ const MOST_VALUES: usize = 256;
 const LONGEST_TEXT: usize = 512;
 /// Longest list.
 const LONGEST_LIST: usize = 64;
+/// Longest name: one tells the whole way to its value, and each value has one.
+const LONGEST_NAME: usize = 512;
 
 /// Values by type and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub struct Metadata {
     pub flag: Vec<(String, bool)>,
     /// Lists of texts.
     pub list: Vec<(String, Vec<String>)>,
-    /// There are more values than are looked at.
+    /// There are more values than are looked at, or deeper ones.
     pub excess: bool,
 }
 
@@ -48,6 +50,10 @@ impl Metadata {
                 return;
             }
             let pointer = format!("{}/{}", place.unwrap_or_default(), key.replace('~', "~0").replace('/', "~1"));
+            if pointer.len() > LONGEST_NAME {
+                self.excess = true;
+                return;
+            }
             // A name that looks like a pointer is reached by its own pointer.
             let name = if place.is_none() && !key.starts_with('/') { key.to_owned() } else { pointer.clone() };
             self.keys.push(name.clone());
@@ -106,6 +112,18 @@ mod tests {
         };
         assert_eq!(of_place("/in/a"), "true");
         assert_eq!(of_place("/~1in~1a"), "forged");
+    }
+
+    /// A name tells the whole way to its value, so that a deep one costs for each value what the way costs once.
+    #[test]
+    fn deep_names_cost_no_more_than_what_was_sent() {
+        let (deep, key) = (40, "~".repeat(120));
+        let values: Vec<String> = (0..200).map(|at| format!(r#""k{at}":true"#)).collect();
+        let sent = format!("{}{{{}}}{}", format!(r#"{{"{key}":"#).repeat(deep), values.join(","), "}".repeat(deep));
+        let read = of(&sent);
+        let kept: usize = read.keys.iter().chain(read.flag.iter().map(|(name, _)| name)).map(String::len).sum();
+        assert!(kept < 20 * sent.len(), "{kept} bytes are kept of {}", sent.len());
+        assert!(read.excess, "what is not looked at is told");
     }
 
     #[test]
