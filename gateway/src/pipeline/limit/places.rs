@@ -63,11 +63,13 @@ impl Lender {
         loop {
             tokio::time::sleep(PAUSE).await;
             self.meters.extend(limits.borrowers.take());
-            self.round().await;
+            let (asked, given_up, now) = self.wishes();
+            attended(&self.meters, &self.clock, self.tell(asked, given_up, now)).await;
             if self.swept.is_none_or(|at| at.elapsed() > SWEEP) {
                 self.swept = Some(Instant::now());
                 // A dead replica's rows are no loans any more; this only keeps the table small.
-                let _ = self.store.forget_places(self.clock.now().saturating_sub(LEASE)).await;
+                let forget = self.store.forget_places(self.clock.now().saturating_sub(LEASE));
+                attended(&self.meters, &self.clock, async { drop(forget.await) }).await;
             }
             if stop.is_cancelled() && limits.node_calls.load(Ordering::Relaxed) == 0 {
                 if let Err(error) = self.store.give_up_all_places(&self.replica).await {
@@ -78,8 +80,8 @@ impl Lender {
         }
     }
 
-    /// Asks for what is needed, and gives up what is not.
-    async fn round(&mut self) {
+    /// What is needed now, and what is not any more.
+    fn wishes(&mut self) -> (Asked, Vec<GivenUp>, Micros) {
         let now = self.clock.now();
         let (mut wishes, mut of, mut given_up) = (Vec::new(), Vec::new(), Vec::new());
         for meter in &self.meters {
@@ -113,6 +115,11 @@ impl Lender {
             }
             needs
         });
+        ((wishes, of), given_up, now)
+    }
+
+    /// Asks for what is needed, and gives up what is not.
+    async fn tell(&self, (wishes, of): Asked, given_up: Vec<GivenUp>, now: Micros) {
         for (wishes, of) in wishes.chunks(AT_ONCE).zip(of.chunks(AT_ONCE)) {
             self.ask(wishes, of, now).await;
         }
@@ -138,6 +145,25 @@ impl Lender {
     }
 }
 
+/// What the store is asked, and for which meters.
+type Asked = (Vec<PlaceWish>, Vec<(Arc<Meter>, Kind)>);
+type GivenUp = (TenantId, String, PlaceKind);
+
+/// Waits for the store, and meanwhile lets leases end that it has not renewed: others may be lent the same places.
+async fn attended(meters: &[Arc<Meter>], clock: &Clock, asking: impl Future<Output = ()>) {
+    let mut asking = std::pin::pin!(asking);
+    loop {
+        tokio::select! {
+            () = asking.as_mut() => return,
+            () = tokio::time::sleep(PAUSE) => {
+                for (meter, kind) in meters.iter().flat_map(|meter| [(meter, Kind::Call), (meter, Kind::Stream)]) {
+                    meter.places(kind).1.expire(clock.now());
+                }
+            }
+        }
+    }
+}
+
 const fn stored(kind: Kind) -> PlaceKind {
     match kind {
         Kind::Call => PlaceKind::Call,
@@ -154,3 +180,31 @@ const LONGEST: Duration = Duration::from_secs(5);
 const SWEEP: Duration = Duration::from_secs(60);
 /// Wishes told in one transaction.
 const AT_ONCE: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store that hangs must not keep here what it has lent to others.
+    #[tokio::test]
+    async fn leases_end_while_the_store_does_not_answer() {
+        let clock = Clock::manual(1_800_000_000_000_000);
+        let meter = Meter::of("acme", "tenant");
+        let places = meter.places(Kind::Call).1;
+        let _asked = places.room(25);
+        places.lend(25, clock.now());
+        clock.advance(11_000_000);
+        let ended = async {
+            let deadline = Instant::now() + LONGEST;
+            while places.room(25) == 25 {
+                assert!(Instant::now() < deadline, "it is kept");
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = attended(std::slice::from_ref(&meter), &clock, std::future::pending()) => {}
+            () = ended => {}
+        }
+        assert_eq!(places.room(25), 3);
+    }
+}

@@ -84,11 +84,8 @@ impl Places {
         if most == 0 {
             return Wish::None;
         }
-        let (again, until) = (self.again.load(Ordering::Relaxed), self.until.load(Ordering::Relaxed));
-        // A clock that was set back must not keep a lease for longer than one lasts.
-        if lent != UNKNOWN && (now >= until || until - now > LEASE) {
-            self.lent.store(UNKNOWN, Ordering::Release);
-        }
+        let again = self.again.load(Ordering::Relaxed);
+        self.expire(now);
         let is_out = lent != UNKNOWN && in_use >= lent && lent < most && now >= again - RENEWAL + PATIENCE;
         if lent != UNKNOWN && now < again && again - now <= RENEWAL && !is_out {
             return Wish::None;
@@ -97,6 +94,15 @@ impl Places {
             return Wish::GiveUp;
         }
         Wish::Lend { in_use, more: part(most), most }
+    }
+
+    /// Forgets at `now` what was lent for no longer: the store may have lent it to others by then.
+    pub fn expire(&self, now: Micros) {
+        let until = self.until.load(Ordering::Relaxed);
+        // A clock that was set back must not keep a lease for longer than one lasts.
+        if now >= until || until - now > LEASE {
+            self.lent.store(UNKNOWN, Ordering::Release);
+        }
     }
 
     /// The store has lent so many at `now`.
