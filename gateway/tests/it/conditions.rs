@@ -321,6 +321,48 @@ async fn an_open_stream_ends_when_the_conditions_come_to_deny_it() {
     desk.h.finish().await;
 }
 
+/// A tenant's first conditions count for what is open already.
+#[tokio::test]
+async fn an_open_stream_ends_when_the_first_conditions_deny_it() {
+    let gate = Gate::new();
+    let first = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    let agent = Scripted::start(Reply::sse().event(first).wait(&gate).end()).await.unwrap();
+    let (desk, key) = ann(&["echo"], &agent.url()).await;
+    desk.h.expect_records(1);
+    let ask = Ask::post("/a2a/acme/echo/message:stream").key(&key).v10().json(&says("hi"));
+    let mut live = Live::open(desk.h.public, &ask.bytes()).await;
+    assert!(live.event().await.is_some());
+    desk.conditions(&json!({"policies": forbid("now", "action == Action::\"stream\"")})).await;
+    let last = tokio::time::timeout(std::time::Duration::from_secs(20), live.event()).await.ok().flatten();
+    gate.open();
+    assert_eq!(last.expect("it ends").at("/error/details/0/reason").as_str(), "PERMISSION_DENIED");
+    desk.h.finish().await;
+}
+
+/// Who the caller is, is asked anew: a group that was taken away is no fact any more.
+#[tokio::test]
+async fn an_open_stream_ends_when_its_caller_leaves_the_group_that_conditions_ask_for() {
+    let gate = Gate::new();
+    let first = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    let agent = Scripted::start(Reply::sse().event(first).wait(&gate).end()).await.unwrap();
+    let desk = desk_with(&["echo"], &agent.url()).await;
+    let key = desk.member("ann", &["staff", "vip"]).await;
+    desk.grant("all", json!({"group": "staff", "cards": ["*"], "operations": ["*"]})).await;
+    desk.conditions(&json!({"policies": forbid("vips", "!(principal in Group::\"vip\")")})).await;
+    desk.h.expect_records(1);
+    let ask = Ask::post("/a2a/acme/echo/message:stream").key(&key).v10().json(&says("hi"));
+    let mut live = Live::open(desk.h.public, &ask.bytes()).await;
+    assert!(live.event().await.is_some());
+    let now = desk.read("/tenants/acme/principals/ann").await;
+    let revision = now["revision"].as_i64().unwrap();
+    let changed = desk.put("/tenants/acme/principals/ann", &json!({"groups": ["staff"]}), revision).await;
+    assert_eq!(changed.status, StatusCode::OK);
+    let last = tokio::time::timeout(std::time::Duration::from_secs(20), live.event()).await.ok().flatten();
+    gate.open();
+    assert_eq!(last.expect("it ends").at("/error/details/0/reason").as_str(), "PERMISSION_DENIED");
+    desk.h.finish().await;
+}
+
 /// Nobody knows what a damaged document would have denied.
 #[tokio::test]
 async fn conditions_that_cannot_be_read_deny_everything_of_their_tenant() {

@@ -2,8 +2,9 @@
 //!
 //! *Takes* the permit, the decoded call, the head and the caller's address. *Gives* the permit with the ruling in it.
 //! *Refuses* as if the operation were not granted. Asked once, when the call is decoded and before anybody looks whose
-//! task it is about; an open stream is judged again by the same facts when the conditions change. *Never* reads a
-//! message's parts, and does nothing where the tenant has no conditions.
+//! task it is about. An open stream is judged again when the conditions change, also when they are the tenant's first:
+//! by the same call, and by what its caller and its card are then. *Never* reads a message's parts, and does nothing
+//! with other calls where the tenant has no conditions.
 
 use super::{AuthorizeError, Permit};
 use crate::clock::Micros;
@@ -14,35 +15,40 @@ use a2a::Call;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// What was asked, and what the conditions said.
+/// What was asked, and what the conditions said; nothing where there were none.
 #[derive(Debug)]
 pub(super) struct Judged {
     asked: Asked,
-    ruling: Ruling,
+    ruling: Option<Ruling>,
 }
 
 impl Permit {
     /// The same permit for this call, judged by the tenant's conditions.
     #[must_use]
     pub fn conditioned(self, call: &Call, (head, source): (&Head, IpAddr), now: Micros) -> Self {
-        let Some(conditions) = &self.tenant.conditions else { return self };
+        if self.tenant.conditions.is_none() && !call.kind.is_streaming() {
+            return self;
+        }
         let asked = self.asked(call, (head, source), now);
-        let ruling = conditions.judge(&asked);
-        Self { judged: Some(Arc::new(Judged { asked, ruling })), ..self }
+        self.judged_as(asked)
     }
 
     /// The permit as the conditions now in force judge the same call; `None` where they deny it.
     pub(super) fn conditioned_again(self, judged: &Judged) -> Option<Self> {
-        let asked = judged.asked.clone();
-        let ruling = self.tenant.conditions.as_ref().map_or(Ruling::Allowed, |conditions| conditions.judge(&asked));
-        let permit = Self { judged: Some(Arc::new(Judged { asked, ruling })), ..self };
+        let asked = self.as_it_is(judged.asked.clone());
+        let permit = self.judged_as(asked);
         permit.check_conditions().is_ok().then_some(permit)
+    }
+
+    fn judged_as(self, asked: Asked) -> Self {
+        let ruling = self.tenant.conditions.as_ref().map(|conditions| conditions.judge(&asked));
+        Self { judged: Some(Arc::new(Judged { asked, ruling })), ..self }
     }
 
     /// What the conditions said, where there are any.
     #[must_use]
     pub fn ruling(&self) -> Option<&Ruling> {
-        self.judged.as_ref().map(|judged| &judged.ruling)
+        self.judged.as_ref().and_then(|judged| judged.ruling.as_ref())
     }
 
     /// Whether the conditions let the call through.
@@ -51,14 +57,35 @@ impl Permit {
     /// [`AuthorizeError::Condition`]
     pub fn check_conditions(&self) -> Result<(), AuthorizeError> {
         match self.judged.as_deref() {
-            Some(Judged { asked, ruling: Ruling::Denied(_) }) => {
+            Some(Judged { asked, ruling: Some(Ruling::Denied(_)) }) => {
                 Err(AuthorizeError::Condition { operation: asked.operation })
             }
-            Some(Judged { ruling: Ruling::Allowed | Ruling::WouldDeny(_), .. }) | None => Ok(()),
+            Some(Judged { ruling: None | Some(Ruling::Allowed | Ruling::WouldDeny(_)), .. }) | None => Ok(()),
         }
     }
 
     fn asked(&self, call: &Call, (head, source): (&Head, IpAddr), now: Micros) -> Asked {
+        self.as_it_is(Asked {
+            principal: String::new(),
+            groups: Vec::new(),
+            scheme: self.scheme().name(),
+            card: String::new(),
+            tags: Vec::new(),
+            direction: direction(self.card.direction),
+            release: None,
+            revision: 0,
+            operation: call.kind,
+            now,
+            source,
+            extensions: head.extensions.clone(),
+            delegation: None,
+            metadata: Metadata::of(call.params.get("metadata")),
+            message: AskedMessage::of(call),
+        })
+    }
+
+    /// The same call by what is known now of whoever makes it, whoever is behind it, and the card.
+    fn as_it_is(&self, call: Asked) -> Asked {
         let card = &self.card;
         let groups = self.principal.groups.iter().chain(self.identity.groups());
         let hops = |chain: &crate::pipeline::delegation::Chain| {
@@ -69,19 +96,13 @@ impl Permit {
         Asked {
             principal: self.principal.name.clone(),
             groups: groups.cloned().collect(),
-            scheme: self.scheme().name(),
             card: card.name.clone(),
             tags: card.tags.clone(),
             direction: direction(card.direction),
             release: card.release.clone(),
             revision: card.version,
-            operation: call.kind,
-            now,
-            source,
-            extensions: head.extensions.clone(),
             delegation: self.chain().map(|chain| Behind { root: chain.root().to_owned(), hops: hops(chain) }),
-            metadata: Metadata::of(call.params.get("metadata")),
-            message: AskedMessage::of(call),
+            ..call
         }
     }
 }
