@@ -121,6 +121,7 @@ impl Acceptor {
         // Events are small and must leave at once.
         let _ = stream.set_nodelay(true);
         let Some((stream, certificate)) = self.shaken(stream, &refuse).await else { return };
+        let mut lost = std::pin::pin!(Self::lost(self.tls.clone(), certificate.clone()));
         let spoken = Arc::new(AtomicBool::new(false));
         let (heard, progress) = (Arc::clone(&spoken), Arc::new(Progress::default()));
         let caller = Caller { peer, source: peer, half_closed: CancellationToken::new() };
@@ -161,11 +162,23 @@ impl Acceptor {
                     }
                     phase = Phase::Serving;
                 }
+                () = lost.as_mut() => {
+                    tracing::info!(listener = self.name, "a connection ended: its client's certificate is believed no more");
+                    return;
+                }
                 () = stopping.cancelled(), if phase != Phase::Draining => {
                     phase = Phase::Draining;
                     connection.as_mut().graceful_shutdown();
                 }
             }
+        }
+    }
+
+    /// Completes when the caller's certificate is believed no more.
+    async fn lost(tls: Option<Arc<Tls>>, certificate: Option<Arc<ClientCertificate>>) {
+        match (tls, certificate) {
+            (Some(tls), Some(certificate)) => tls.lost(&certificate).await,
+            (None, _) | (_, None) => std::future::pending().await,
         }
     }
 

@@ -5,6 +5,7 @@
 //! lists it fails closed: what no list speaks of, or only one that is out of date, is refused, and no session is resumed,
 //! because that would skip the question. TLS 1.2 and 1.3, HTTP/2 or HTTP/1.1 by ALPN, no early data.
 //! The files are read again when they change or on SIGHUP; files that cannot be used leave what is in force as it is.
+//! Open connections keep the server's certificate that they began with, and end where theirs would not be let in any more.
 //! Whose principal a certificate is, is not asked here.
 
 use std::io;
@@ -21,11 +22,13 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::refusal::Refusal;
 use super::socket::Socket;
+use crate::clock::Clock;
 use crate::config::{ClientAuth, TlsFiles};
 use crate::registry::certificate::ClientCertificate;
 
@@ -60,7 +63,15 @@ pub enum TlsError {
 #[derive(Debug)]
 pub struct Tls {
     files: TlsFiles,
-    current: ArcSwap<ServerConfig>,
+    current: ArcSwap<InForce>,
+    renewed: watch::Sender<()>,
+}
+
+/// What was read of the files.
+#[derive(Debug)]
+struct InForce {
+    config: Arc<ServerConfig>,
+    verifier: Arc<dyn ClientCertVerifier>,
 }
 
 impl Tls {
@@ -70,12 +81,22 @@ impl Tls {
     /// [`TlsError`]
     pub fn new(files: TlsFiles) -> Result<Self, TlsError> {
         let current = ArcSwap::from_pointee(read(&files)?);
-        Ok(Self { files, current })
+        Ok(Self { files, current, renewed: watch::Sender::new(()) })
+    }
+
+    /// Completes when a certificate that was let in would not be any more.
+    pub(super) async fn lost(&self, certificate: &ClientCertificate) {
+        let mut renewed = self.renewed.subscribe();
+        while certificate.is_of(&*self.current.load_full().verifier, Clock::System.now()) {
+            if renewed.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
     }
 
     /// The server's side of the handshake.
     pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<(Socket, Option<Arc<ClientCertificate>>)> {
-        let acceptor = TlsAcceptor::from(self.current.load_full());
+        let acceptor = TlsAcceptor::from(Arc::clone(&self.current.load().config));
         let stream = acceptor.accept(stream).await?;
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let certificate = match chain.is_empty() {
@@ -86,12 +107,13 @@ impl Tls {
         Ok((Socket::Tls(Box::new(stream)), certificate))
     }
 
-    /// Reads the files again; connections that are open keep what they have.
+    /// Reads the files again; connections that are open are asked about their clients' certificates again.
     ///
     /// # Errors
     /// [`TlsError`]; what was in force stays.
     pub fn reload(&self) -> Result<(), TlsError> {
         self.current.store(Arc::new(read(&self.files)?));
+        self.renewed.send_replace(());
         Ok(())
     }
 
@@ -147,19 +169,19 @@ pub(super) fn refused(error: &io::Error) -> Option<Refusal> {
     Some(refusals.into_iter().find(|(is, _)| *is).map_or(Refusal::BadCertificate, |(_, refusal)| refusal))
 }
 
-fn read(files: &TlsFiles) -> Result<ServerConfig, TlsError> {
+fn read(files: &TlsFiles) -> Result<InForce, TlsError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let chain = certificates(&files.certificate)?;
     let key = private_key(&files.key)?;
     let verifier = verifier(files, &provider)?;
     let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(TlsError::Pair)?.with_client_cert_verifier(verifier);
+    let builder = builder.map_err(TlsError::Pair)?.with_client_cert_verifier(Arc::clone(&verifier));
     let mut config = builder.with_single_cert(chain, key).map_err(TlsError::Pair)?;
     if !files.client_crls.is_empty() {
         config.session_storage = Arc::new(NoServerSessionStorage {});
     }
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+    Ok(InForce { config: Arc::new(config), verifier })
 }
 
 fn verifier(files: &TlsFiles, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {

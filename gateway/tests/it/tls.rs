@@ -431,6 +431,24 @@ async fn a_revoked_certificate_does_not_get_in_and_is_counted() {
     s.h.finish().await;
 }
 
+/// T-TLS-1: what is open already ends, too; other connections do not.
+#[tokio::test]
+async fn an_open_connection_ends_when_its_certificate_is_revoked() {
+    let s = Secure::start_with("optional", &[], |clients| Some(clients.list(&[], 2999))).await;
+    let (gone, stays) = (s.clients.caller(7), s.clients.caller(8));
+    let (gone, stays) = (s.client(Some(&gone)).build().unwrap(), s.client(Some(&stays)).build().unwrap());
+    let healthy = async |client: &reqwest::Client| client.get(s.url("/healthz")).send().await.is_ok();
+    assert!(healthy(&gone).await && healthy(&stays).await);
+    write(&s.folder.path().join("revoked.pem"), &s.clients.list(&[7], 2999));
+    s.h.app.tls.clone().unwrap().reload().unwrap();
+    let deadline = tokio::time::Instant::now() + DEADLINE;
+    while healthy(&gone).await {
+        assert!(tokio::time::Instant::now() < deadline, "the connection of before is still open");
+    }
+    assert!(healthy(&stays).await);
+    s.h.finish().await;
+}
+
 /// T-TLS-1
 #[tokio::test]
 async fn a_certificate_of_an_authority_without_a_list_does_not_get_in_beside_lists() {
