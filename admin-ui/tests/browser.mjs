@@ -345,6 +345,8 @@ await step('an audit of a hundred thousand records scrolls by pages', async () =
 })
 
 await step('the keyboard finds everything', async () => {
+  await page.goto(`${ADMIN}/t/lab/audit`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Search' }).fill('echo')
   await page.getByRole('option', { name: /echo/ }).first().waitFor()
