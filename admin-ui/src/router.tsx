@@ -41,6 +41,7 @@ const tenantRoutes = [
   createRoute({ getParentRoute: () => inTenant, path: 'groups', component: lazyRouteComponent(() => import('./views/groups'), 'Groups') }),
   createRoute({ getParentRoute: () => inTenant, path: 'grants', component: lazyRouteComponent(() => import('./views/grants'), 'Grants') }),
   createRoute({ getParentRoute: () => inTenant, path: 'grants/$name', component: lazyRouteComponent(() => import('./views/grants'), 'GrantView') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'conditions', component: lazyRouteComponent(() => import('./views/conditions'), 'ConditionsView') }),
   createRoute({ getParentRoute: () => inTenant, path: 'explain', component: lazyRouteComponent(() => import('./views/explain'), 'Explain') }),
   createRoute({ getParentRoute: () => inTenant, path: 'limits', component: lazyRouteComponent(() => import('./views/limits'), 'Limits') }),
   createRoute({ getParentRoute: () => inTenant, path: 'issuers', component: lazyRouteComponent(() => import('./views/issuers'), 'Issuers') }),

@@ -36,6 +36,7 @@ export const TENANT_VIEWS = [
   { path: 'principals', label: s.navPrincipals, group: s.groupAccess, key: 'p' },
   { path: 'groups', label: s.navGroups, group: s.groupAccess, key: 'o' },
   { path: 'grants', label: s.navGrants, group: s.groupAccess, key: 'r' },
+  { path: 'conditions', label: s.navConditions, group: s.groupAccess, key: 'c' },
   { path: 'explain', label: s.navExplain, group: s.groupAccess, key: 'e' },
   { path: 'limits', label: s.navLimits, group: s.groupAccess, key: 'l' },
   { path: 'issuers', label: s.navIssuers, group: s.groupAccess, key: 'i' },

@@ -6,16 +6,23 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import axe from 'axe-core'
 import { ACCESS_NARROW, ACCESS_VIEWS, accessHostile, accessStates, accessSteps } from './access.mjs'
+import { CONDITIONS_NARROW, CONDITIONS_VIEWS, conditionsSteps, playConditions } from './conditions.mjs'
+import { keyboardSteps } from './keyboard.mjs'
+import { watchingSteps } from './watching.mjs'
 
 const { CHROMIUM, WORK, CHANCERY, AGENTS, PROVIDER, IMAGES_DIR } = process.env
 const env = Object.fromEntries(readFileSync(`${WORK}/data/demo.env`, 'utf8').trim().split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
 const [ADMIN, GATEWAY] = [env.ADMIN_URL, env.GATEWAY_URL]
 const setupLink = /http:\/\/\S+\/setup#\S+/.exec(readFileSync(`${WORK}/out.log`, 'utf8'))?.[0]
+/** As many as a machine with two cores shows at once. */
+const WINDOWS = 2
 const PASSWORD = 'correct horse battery'
 const payloads = JSON.parse(readFileSync(new URL('payloads.json', import.meta.url), 'utf8'))
 
 const problems = []
 let current = 'start'
+/** What is played to the page in place of conditions, where this gateway has none. */
+const played = { on: false, versions: [] }
 function check(fine, what) {
   if (!fine) {
     problems.push(`${current}: ${what}`)
@@ -40,6 +47,7 @@ const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-s
 /** A window whose every request, dialog and error is looked at. `expected` names errors that a step makes on purpose. */
 async function open(options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 820 }, acceptDownloads: true, ...options })
+  await playConditions(context, played)
   const page = await context.newPage()
   const watch = { quiet: true }
   page.on('dialog', (dialog) => { problems.push(`${current}: a dialog: ${dialog.message()}`); void dialog.dismiss() })
@@ -53,9 +61,35 @@ async function open(options = {}) {
   page.setDefaultTimeout(Number(process.env.PATIENCE ?? 20_000))
   return { context, page, watch }
 }
+/** Visits each item with one of a few windows side by side; each keeps its session, and is looked at as any other. */
+async function walk(items, visit, options = {}) {
+  const left = [...items]
+  const one = async () => {
+    const window = await open({ storageState: await context.storageState(), ...options })
+    for (let item = left.shift(); item !== undefined; item = left.shift()) {
+      try {
+        await visit(window, item)
+      } catch (error) {
+        check(false, `${JSON.stringify(item)}: ${String(error.message ?? error).split('\n').slice(0, 4).join(' ')}`)
+      }
+    }
+    await window.context.close()
+  }
+  await Promise.all(Array.from({ length: WINDOWS }, one))
+}
+/** The same view in a theme: as the system changes it, so that nothing is loaded twice. */
+async function inTheme(page, theme) {
+  await page.emulateMedia({ colorScheme: theme })
+  await page.waitForFunction((theme) => document.documentElement.getAttribute('data-mantine-color-scheme') === theme, theme)
+  // Two frames for what is drawn by script, and no colour halfway.
+  await page.evaluate(async () => {
+    for (let frame = 0; frame < 2; frame++) await new Promise((done) => requestAnimationFrame(done))
+    for (const motion of document.getAnimations()) if (motion.effect?.getComputedTiming().iterations !== Infinity) motion.finish()
+  })
+}
 async function axeClean(page, what) {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }))
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations'] }))
   for (const one of violations) {
     check(false, `axe on ${what}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 140)} ${node.any[0]?.message ?? ''}`).join(' | ')}`)
   }
@@ -240,112 +274,11 @@ await step('the same search gives a CSV and JSON lines', async () => {
   }
 })
 
-await step('what shadow mode would have done leads to the calls', async () => {
-  const put = async (path, body) => {
-    const answer = await api('POST', path, body)
-    check(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`)
-    return answer.body
-  }
-  await put('/tenants', { name: 'shady', spec: {} })
-  await put('/tenants/shady/principals', { name: 'caller', spec: {} })
-  await put('/tenants/shady/principals', { name: 'ghost', spec: {} })
-  await put('/tenants/shady/grants', { name: 'all', spec: { principal: 'caller', cards: ['*'], operations: ['*'] } })
-  await put('/tenants/shady/grants', { name: 'maybe', spec: { principal: 'ghost', mode: 'shadow', cards: ['*'], operations: ['*'] } })
-  await put('/tenants/shady/policies', { name: 'watchful', spec: { surfaces: ['a2a_inbound'], mode: 'shadow', detectors: [{ id: 'words', name: 'birds', words: ['grey heron'], action: 'block' }] } })
-  const echo = (await api('GET', '/tenants/lab/cards/echo')).body.spec
-  await put('/tenants/shady/cards', { name: 'echo', spec: { card: echo.card, upstream: { interfaces: echo.upstream.interfaces }, policy: 'watchful' } })
-  const caller = (await put('/tenants/shady/keys', { principal: 'caller' })).key
-  const ghost = (await put('/tenants/shady/keys', { principal: 'ghost' })).key
-  for (const [who, text] of [[caller, 'hello'], [caller, 'a grey heron'], [caller, 'two grey heron'], [ghost, 'boo']]) check((await call('shady', 'echo', who, text)).status === 200, `${text} passes`)
-  for (let tries = 0; tries < 100 && (await api('GET', '/audit?tenant=shady')).body.items.length < 4; tries++) await new Promise((done) => setTimeout(done, 100))
-  await page.goto(`${ADMIN}/t/shady/mission`)
-  await page.getByRole('region', { name: 'What shadow mode would have done' }).getByText('would have denied 1 of 4 calls').waitFor()
-  await axeClean(page, 'mission with shadow counts')
-  await page.goto(`${ADMIN}/t/shady/policies`)
-  await page.getByRole('link', { name: 'would have blocked 2 of 4 calls' }).click()
-  await page.getByText('Records 1 to 2, newest first').waitFor()
-  await axeClean(page, 'audit, narrowed')
-  await page.getByRole('button', { name: 'Don’t narrow by: would have been blocked by watchful' }).click()
-  await page.getByText('Records 1 to 4, newest first').waitFor()
-  await page.goto(`${ADMIN}/t/shady/audit?finding=words`)
-  await page.getByRole('region', { name: 'Audit' }).getByRole('row').nth(1).getByRole('link').click()
-  await page.getByRole('region', { name: 'Findings' }).getByText('words:birds').waitFor()
-  await page.getByRole('region', { name: 'Findings' }).getByRole('link', { name: 'watchful@1' }).waitFor()
-  await page.getByRole('region', { name: 'Findings' }).getByText(/bytes \d+ to \d+/).waitFor()
-  await page.getByRole('region', { name: 'Exchanges of the task' }).getByText('this one').waitFor()
-  await page.getByRole('tab', { name: 'Exchanges of the context' }).click()
-  await page.getByRole('region', { name: 'Exchanges of the context' }).getByText('this one').waitFor()
-  check(!(await page.locator('main').innerText()).toLowerCase().includes('grey'), 'what was said is not shown')
-  await axeClean(page, 'exchange with its context')
-})
-
-/** Records past the gateway: many, and a tree of calls. */
-const FILL = `
-import json, sqlite3, sys
-db = sqlite3.connect(sys.argv[1], timeout=60)
-many = int(sys.argv[2])
-columns = 'writer, seq, tenant, at_open, at_close, principal, key_id, card, operation, dialect, outcome, status, correlation_id, task_id, chain_root, document'
-row = lambda seq, **more: tuple({**dict(writer='w-bulk', seq=seq, tenant='bulk', at_open=1700000000000000 + seq * 1000000, at_close=1700000000004000 + seq * 1000000, principal='prn-%d' % (seq % 7), key_id='key-1', card='card-%d' % (seq % 5), operation='SendMessage', dialect='v10_jsonrpc', outcome='blocked' if seq % 50 == 0 else 'ok', status=200, correlation_id='bulk-%d' % seq, task_id='task-%d' % (seq // 10), chain_root='bulk-%d' % seq, document=b'{}'), **more}.values())
-def hop(seq, parent, depth):
-    opened = dict(tenant='bulk', peer='127.0.0.1', correlation_id='tree-%d' % seq, method='POST', entrance='call')
-    if parent is not None: opened['delegation'] = dict(root='tree-0', parent='tree-%d' % parent, depth=depth, actor='agent:prn-1', subject='agent:prn-0', chain='prn-0>card-0,prn-1>card-1')
-    return row(many + seq, correlation_id='tree-%d' % seq, chain_root='tree-0', document=json.dumps(dict(opened=opened)).encode())
-rows = [row(seq) for seq in range(many)] + [hop(0, None, 0), hop(1, 0, 1), hop(2, 1, 2), hop(3, 0, 1)]
-with db: db.executemany('INSERT INTO audit_records (%s) VALUES (%s)' % (columns, ', '.join('?' * 16)), rows)
-`
-
-await step('an audit of a hundred thousand records scrolls by pages', async () => {
-  const many = 100_000 * Number(process.env.SCALE ?? 1)
-  check((await api('POST', '/tenants', { name: 'bulk', spec: {} })).status === 201, 'a tenant for many')
-  execFileSync('python3', ['-c', FILL, `${WORK}/data/chancery.db`, String(many)])
-  const times = []
-  let [cursor, seen] = ['', 0]
-  do {
-    const began = performance.now()
-    const { body } = await api('GET', `/audit?tenant=bulk&limit=500&cursor=${cursor}`)
-    times.push(performance.now() - began)
-    seen += body.items.length
-    cursor = body.next_cursor ?? ''
-  } while (cursor)
-  check(seen === many + 4, `each record once: ${seen}`)
-  const least = (some) => Math.min(...some)
-  const ratio = least(times.slice(-11, -1)) / least(times.slice(0, 10))
-  check(ratio < 4, `the last page costs what the first does (${ratio.toFixed(2)})`)
-  console.log(`  ${seen} records in ${times.length} pages; last page / first page: ${ratio.toFixed(2)}`)
-
-  await page.goto(`${ADMIN}/t/bulk/audit`)
-  await page.getByText('Records 1 to 100, newest first').waitFor()
-  const elements = () => page.evaluate(() => document.querySelectorAll('#content *').length)
-  let most = 0
-  for (let number = 2; number <= 12; number++) {
-    await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight))
-    await page.getByText(new RegExp(`Records \\d+ to ${number * 100}, newest first`)).waitFor()
-    if (number === 5) most = await elements()
-  }
-  const rows = await page.getByRole('region', { name: 'Audit' }).getByRole('row').count()
-  check(rows <= 501 && await elements() <= most * 1.05, `the page stays bounded: ${rows} rows, ${await elements()} elements of ${most}`)
-  console.log(`  after 1200 records: ${rows} rows, ${await elements()} elements`)
-  for (let tries = 0; tries < 60 && await page.getByText(/Records 1 to/).count() === 0; tries++) {
-    await page.evaluate(() => window.scrollTo(0, 0))
-    await page.waitForTimeout(50)
-  }
-  check(await page.getByText(/Records 1 to/).count() === 1, 'and one comes back to the newest')
-  await axeClean(page, 'audit of many')
-  await page.goto(`${ADMIN}/t/bulk/exchanges/bulk-17`)
-  await page.getByText('Whole exchange').waitFor()
-
-  await page.goto(`${ADMIN}/t/bulk/exchanges/tree-2`)
-  const tree = page.getByRole('region', { name: 'Delegation' }).getByRole('row')
-  await tree.nth(4).waitFor()
-  const indents = await tree.evaluateAll((rows) => rows.slice(1).map((row) => parseInt(row.cells[0].style.paddingLeft)))
-  check(JSON.stringify(indents) === JSON.stringify([14, 32, 50, 32]), `each call under its cause: ${indents}`)
-  check(await tree.nth(3).getByText('this one').count() === 1, 'the open one is marked')
-  await axeClean(page, 'exchange in a tree')
-  await picture(page, 'exchange-tree-light')
-})
+const kit = { step, check, axeClean, open, walk, settled, api, call, picture, page, watch, context, played, WORK, ADMIN, AGENTS }
+const everyRecord = await watchingSteps(kit)
 
 await step('the keyboard finds everything', async () => {
-  await page.goto(`${ADMIN}/t/lab/audit`)
+  await page.goto(`${ADMIN}/t/lab/mission`)
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Search' }).fill('echo')
@@ -357,24 +290,6 @@ await step('the keyboard finds everything', async () => {
   await page.keyboard.press('g')
   await page.keyboard.press('p')
   await page.getByRole('heading', { name: 'Principals' }).waitFor()
-  // Every control has a visible focus: walk through the view by Tab.
-  await page.locator('body').click({ position: { x: 2, y: 2 } })
-  const seen = new Set()
-  for (let presses = 0; presses < 60; presses++) {
-    await page.keyboard.press('Tab')
-    const focus = await page.evaluate(() => {
-      const at = document.activeElement
-      if (!at || at === document.body) return null
-      const box = at.getBoundingClientRect()
-      const style = getComputedStyle(at)
-      const marked = style.outlineStyle !== 'none' || style.boxShadow !== 'none' || style.borderColor !== ''
-      return { name: `${at.tagName} ${at.textContent?.slice(0, 30)} ${at.getAttribute('aria-label') ?? ''}`, shown: box.width > 0 && box.height > 0, marked }
-    })
-    if (!focus) break
-    check(focus.shown && focus.marked, `focus can be seen on ${focus.name}`)
-    seen.add(focus.name)
-  }
-  check(seen.size > 12, `Tab reaches the controls (${seen.size})`)
 })
 
 await step('a revoked key is refused', async () => {
@@ -416,8 +331,8 @@ await step('edit, compare, restore', async () => {
   check(body.spec.version === 3 && body.spec.visibility !== 'tenant', `restored: ${JSON.stringify(body.spec.visibility)}`)
 })
 
-const kit = { step, check, axeClean, open, api, call, page, watch, context, ADMIN, AGENTS }
 await accessSteps(kit)
+await conditionsSteps(kit)
 
 await step('hostile texts are texts', async () => {
   const put = async (method, path, body) => {
@@ -458,19 +373,18 @@ await step('hostile texts are texts', async () => {
   for (const [index, payload] of payloads.entries()) if (index % 10 === 0) await put('POST', '/tokens', { name: payload.slice(0, 90), roles: [{ role: 'auditor', tenant: 'hostile' }] })
   await put('POST', '/admins', { name: 'mallory', password: PASSWORD, spec: { display_name: at(0), roles: [{ role: 'auditor', tenant: 'hostile' }] } })
   const views = ['/tenants', '/admins', '/admins?tab=tokens', '/t/hostile/mission', '/t/hostile/agents', ...seen, '/t/hostile/agents/card-0?tab=source', '/t/hostile/agents/card-0?tab=revisions', '/t/hostile/principals', '/t/hostile/principals/caller', '/t/hostile/policies', '/t/hostile/policies/rules', '/t/hostile/audit', `/t/hostile/audit?principal=${encodeURIComponent('<img src=x onerror=alert(1)>')}`, ...(await accessHostile(put, payloads))]
-  for (const view of views) {
-    watch.quiet = !view.includes('principal=<') && !view.includes('principal=%3C')
-    await page.goto(ADMIN + view)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await settled(page)
-    const found = await page.evaluate(() => ({
+  await walk(views, async (window, view) => {
+    window.watch.quiet = !view.includes('principal=<') && !view.includes('principal=%3C')
+    await window.page.goto(ADMIN + view)
+    await window.page.getByRole('heading', { level: 1 }).waitFor()
+    await settled(window.page)
+    const found = await window.page.evaluate(() => ({
       html: document.querySelectorAll('#content img:not(.cm-widgetBuffer), #content iframe, #content object, #content embed, #content base, #content script, #content video').length,
       links: [...document.querySelectorAll('#content a[href]')].map((link) => link.getAttribute('href')).filter((href) => !/^(\/(?!\/)|https?:)/.test(href)),
     }))
     check(found.html === 0, `${view}: markup came through (${found.html})`)
     check(found.links.length === 0, `${view}: links ${found.links.join(' ')}`)
-  }
-  watch.quiet = true
+  })
   await page.goto(`${ADMIN}${seen[2]}`)
   await page.locator('.hidden-char').first().waitFor()
 })
@@ -482,7 +396,7 @@ const VIEWS = [
   ['policies', '/t/lab/policies', false], ['policy', '/t/lab/policies/code-names', true], ['policy-revisions', '/t/lab/policies/code-names?tab=revisions', false], ['signing-keys', '/t/default/signing-keys', false],
   ['audit', '/t/default/audit', false], ['settings', '/settings', false], ['tenants', '/tenants', false], ['admins', '/admins', false], ['tokens', '/admins?tab=tokens', false],
   ['empty-agents', '/t/partner/agents', false], ['empty-policies', '/t/partner/policies', false], ['empty-audit', '/t/partner/audit', false],
-  ...ACCESS_VIEWS,
+  ...ACCESS_VIEWS, ...CONDITIONS_VIEWS,
 ]
 
 /** Something to look at: three callers, four agents, a stop and a failure. */
@@ -493,42 +407,41 @@ async function traffic() {
   }
 }
 
-for (const theme of ['light', 'dark']) {
-  await step(`every view is axe clean, ${theme}`, async () => {
-    const window = await open({ colorScheme: theme, storageState: await context.storageState() })
-    for (const [name, path, pictured] of VIEWS) {
-      await window.page.goto(ADMIN + path)
-      await window.page.getByRole('heading', { level: 1 }).waitFor()
-      await settled(window.page)
-      if (name === 'mission') {
-        await window.page.getByText('as it happens').waitFor()
-        await traffic()
-        await window.page.getByRole('region', { name: 'Live' }).getByRole('row').nth(20).waitFor()
-        await window.page.reload()
-        await window.page.getByText('as it happens').waitFor()
-        await traffic()
-        await window.page.getByRole('region', { name: 'Live' }).getByRole('row').nth(20).waitFor()
-        await window.page.locator('.recharts-area-curve').first().waitFor()
-      }
-      if (name === 'policy') await window.page.getByLabel('Text', { exact: true }).fill('Where is the Blue Heron? Its key is AKIAIOSFODNN7EXAMPLE.')
-      if (name === 'policy') await window.page.locator('.finding').first().waitFor()
-      if (path.includes('source') || name === 'policy') await window.page.locator('.cm-content').waitFor()
-      check(await window.page.evaluate(() => document.documentElement.getAttribute('data-mantine-color-scheme')) === theme, `${name} is ${theme}`)
-      await axeClean(window.page, `${name} (${theme})`)
-      if (pictured) await picture(window.page, `${name}-${theme}`)
+await step('every view is axe clean, light and dark', async () => {
+  const exchange = (await api('GET', '/audit?tenant=lab&outcome=blocked&limit=1')).body.items[0].correlation_id
+  await walk([...VIEWS, ['exchange', `/t/lab/exchanges/${exchange}`, true]], async ({ page }, [name, path, pictured]) => {
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.goto(ADMIN + path)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await settled(page)
+    if (name === 'mission') {
+      await page.getByText('as it happens').waitFor()
+      await traffic()
+      await page.getByRole('region', { name: 'Live' }).getByRole('row').nth(20).waitFor()
+      await page.reload()
+      await page.getByText('as it happens').waitFor()
+      await traffic()
+      await page.getByRole('region', { name: 'Live' }).getByRole('row').nth(20).waitFor()
+      await page.locator('.recharts-area-curve').first().waitFor()
     }
-    const exchange = (await api('GET', '/audit?tenant=lab&outcome=blocked&limit=1')).body.items[0].correlation_id
-    await window.page.goto(`${ADMIN}/t/lab/exchanges/${exchange}`)
-    await window.page.getByText('Whole exchange').waitFor()
-    await axeClean(window.page, `exchange (${theme})`)
-    await picture(window.page, `exchange-${theme}`)
-    await window.context.close()
+    if (name === 'policy') await page.getByLabel('Text', { exact: true }).fill('Where is the Blue Heron? Its key is AKIAIOSFODNN7EXAMPLE.')
+    if (name === 'policy') await page.locator('.finding').first().waitFor()
+    if (name === 'exchange') await page.getByText('Whole exchange').waitFor()
+    if (path.includes('source') || name === 'policy') await page.locator('.cm-content').waitFor()
+    for (const theme of ['light', 'dark']) {
+      await inTheme(page, theme)
+      await axeClean(page, `${name} (${theme})`)
+      if (pictured) await picture(page, `${name}-${theme}`)
+    }
   })
-}
+})
+
+await keyboardSteps(kit)
+await everyRecord()
 
 await step('a telephone shows it too', async () => {
   const phone = await open({ viewport: { width: 390, height: 780 }, storageState: await context.storageState() })
-  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies', '/t/lab/policies/code-names', '/t/default/audit', '/t/bulk/exchanges/tree-2', ...ACCESS_NARROW, '/settings']) {
+  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies', '/t/lab/policies/code-names', '/t/default/audit', '/t/bulk/exchanges/tree-2', ...ACCESS_NARROW, ...CONDITIONS_NARROW, '/settings']) {
     await phone.page.goto(ADMIN + path)
     await phone.page.getByRole('heading', { level: 1 }).waitFor()
     await settled(phone.page)
@@ -555,13 +468,12 @@ await step('views say what is wrong and what to do', async () => {
   }
   // Every view says so, whatever it reads.
   const spared = /\/api\/v1\/(me|session|setup|live|health|tenants(\?|$))/
-  await broken.page.route('**/api/v1/**', (route) => (spared.test(route.request().url()) ? route.continue() : route.fulfill({ status: 503, json: { code: 'unavailable', message: 'said', correlation_id: 'c-1' } })))
-  for (const [name, path] of VIEWS) {
-    if (/register|settings|tenants/.test(name)) continue
-    await broken.page.goto(ADMIN + path)
-    await broken.page.getByText('The database does not answer').first().waitFor().catch(() => check(false, `${name} says that the database does not answer`))
-  }
-  await broken.page.unroute('**/api/v1/**')
+  await walk(VIEWS.filter(([name]) => !/register|settings|tenants/.test(name)), async (window, [name, path]) => {
+    if (window.watch.quiet) await window.context.route('**/api/v1/**', (route) => (spared.test(route.request().url()) ? route.continue() : route.fulfill({ status: 503, json: { code: 'unavailable', message: 'said', correlation_id: 'c-1' } })))
+    window.watch.quiet = false
+    await window.page.goto(ADMIN + path)
+    await window.page.getByText('The database does not answer').first().waitFor().catch(() => check(false, `${name} says that the database does not answer`))
+  })
   const well = (await api('GET', '/health')).body
   const states = [
     [{ store: 'read_only' }, 'The database takes no writes'], [{ audit: { ...well.audit, state: 'full' } }, 'The audit spool is full'],

@@ -37,7 +37,7 @@ export function Palette({ opened, close, tenant, platform }: {
           { label: s.navPrincipals, kind: s.groupTenant, to: `${t}/principals` }, { label: s.navPolicies, kind: s.groupTenant, to: `${t}/policies` },
           { label: s.navKeys, kind: s.groupTenant, to: `${t}/signing-keys` },
           { label: s.navGroups, kind: s.groupAccess, to: `${t}/groups` }, { label: s.navGrants, kind: s.groupAccess, to: `${t}/grants` },
-          { label: s.navExplain, kind: s.groupAccess, to: `${t}/explain` }, { label: s.navLimits, kind: s.groupAccess, to: `${t}/limits` },
+          { label: s.navConditions, kind: s.groupAccess, to: `${t}/conditions` }, { label: s.navExplain, kind: s.groupAccess, to: `${t}/explain` }, { label: s.navLimits, kind: s.groupAccess, to: `${t}/limits` },
           { label: s.navIssuers, kind: s.groupAccess, to: `${t}/issuers` },
         ]
       : []

@@ -11,10 +11,12 @@ import { Mark } from '../parts/marks'
 import { Page, Panel } from '../parts/pieces'
 import { Empty, Waiting, Wrong } from '../parts/states'
 import { Said } from '../parts/text'
+import { When } from '../parts/time'
 import { s } from '../strings'
 
 type Answer = Schemas['Answer']
 type Considered = Schemas['Considered']
+type Consulted = Schemas['Consulted']
 interface Question {
   principal: string
   card: string
@@ -74,7 +76,7 @@ function Every({ tenant, asked, choose }: { tenant: string; asked: Question; cho
                     <td><Button variant="subtle" size="compact-sm" px={0} onClick={() => choose(operation)}>{operation}</Button></td>
                     <td><Verdict answer={answer} /></td>
                     <td>{answer.decided_by ? <GrantLink tenant={tenant} name={answer.decided_by.grant} /> : <span className="muted">{s.none}</span>}</td>
-                    <td><Said>{answer.reason}</Said>{answer.would_be_denied_by && <div className="muted">{s.wouldBeDenied(answer.would_be_denied_by.grant)}</div>}</td>
+                    <td><Said>{answer.reason}</Said>{answer.would_be_denied_by && <div className="muted">{s.wouldBeDenied(answer.would_be_denied_by.grant)}</div>}{answer.conditions?.verdict === 'would_deny' && <div className="muted"><ConditionsSay of={answer.conditions} /></div>}</td>
                   </tr>
                 )
               })}
@@ -101,12 +103,36 @@ function One({ tenant, asked }: { tenant: string; asked: Question }): ReactNode 
         <Text size="sm" c="dimmed" mt={6}>{said.card_is_visible ? s.cardVisible : s.cardHidden}</Text>
       </div>
       <LeftOut answer={said} />
+      {said.conditions && <ConditionsAsked tenant={tenant} of={said.conditions} />}
       <Panel title={s.considered} flush>
         {(said.considered ?? []).length === 0 ? (
           <Empty title={s.noGrantsTitle} action={<Button component={Link} to={`/t/${tenant}/principals/${asked.principal}` as string}>{asked.principal}</Button>}>{s.nothingConsidered}</Empty>
         ) : <ConsideredTable tenant={tenant} rows={said.considered ?? []} decided={said.decided_by?.grant} />}
       </Panel>
     </Stack>
+  )
+}
+
+/** What the tenant's conditions say, in one sentence. */
+function ConditionsSay({ of }: { of: Consulted }): ReactNode {
+  const verdict = s.conditionsVerdicts[of.verdict as keyof typeof s.conditionsVerdicts] ?? of.verdict
+  return <>{s.conditionsSay} {of.conditions} {verdict}{of.why && <> ({[of.why.replaceAll('_', ' '), (of.policies ?? []).join(', ')].filter(Boolean).join(': ')})</>}</>
+}
+
+/** The conditions' answer, and the call that they were asked about: what the question leaves open is assumed. */
+function ConditionsAsked({ tenant, of }: { tenant: string; of: Consulted }): ReactNode {
+  const { at, source, scheme, release, extensions, delegation_depth } = of.judged
+  return (
+    <Panel title={s.navConditions}>
+      <Stack gap={6}>
+        <Group gap={10}>
+          {of.verdict === 'allows' ? <Mark tone="good">{s.yes}</Mark> : of.verdict === 'denies' ? <Mark tone="bad">{s.no}</Mark> : <Mark tone="warn">{s.shadowMark}</Mark>}
+          <Text size="sm" fw={550}><ConditionsSay of={of} /></Text>
+          <Anchor component={Link} to={`/t/${tenant}/conditions` as string} size="sm">{s.versionIs(of.version)}</Anchor>
+        </Group>
+        <Text size="sm" c="dimmed">{s.conditionsJudged} <When at={at} /> · {source} · {scheme}{release && <> · {s.version} <Said>{release}</Said></>}{extensions.length > 0 && <> · <Said>{extensions.join(', ')}</Said></>}{delegation_depth > 0 && <> · {s.depth} {delegation_depth}</>}</Text>
+      </Stack>
+    </Panel>
   )
 }
 
@@ -155,7 +181,7 @@ function LeftOut({ answer }: { answer: Answer }): ReactNode {
 
 function Verdict({ answer }: { answer: Answer }): ReactNode {
   if (!answer.allowed) return <Mark tone="bad">{s.no}</Mark>
-  return <><Mark tone="good">{s.yes}</Mark>{answer.would_be_denied_by && <> <Mark tone="warn">{s.shadowMark}</Mark></>}</>
+  return <><Mark tone="good">{s.yes}</Mark>{(answer.would_be_denied_by || answer.conditions?.verdict === 'would_deny') && <> <Mark tone="warn">{s.shadowMark}</Mark></>}</>
 }
 
 function GrantLink({ tenant, name }: { tenant: string; name: string }): ReactNode {
