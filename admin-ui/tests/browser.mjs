@@ -7,7 +7,6 @@ import { chromium } from 'playwright-core'
 import axe from 'axe-core'
 import { ACCESS_NARROW, ACCESS_VIEWS, accessHostile, accessStates, accessSteps } from './access.mjs'
 import { CONDITIONS_NARROW, CONDITIONS_VIEWS, conditionsSteps, playConditions } from './conditions.mjs'
-import { keyboardSteps } from './keyboard.mjs'
 import { watchingSteps } from './watching.mjs'
 
 const { CHROMIUM, WORK, CHANCERY, AGENTS, PROVIDER, IMAGES_DIR } = process.env
@@ -277,7 +276,7 @@ await step('the same search gives a CSV and JSON lines', async () => {
   }
 })
 
-const kit = { step, check, axeClean, open, walk, settled, api, call, picture, page, watch, context, played, WORK, ADMIN, AGENTS }
+const kit = { step, check, axeClean, open, walk, api, call, picture, page, watch, context, played, WORK, ADMIN, AGENTS }
 const everyRecord = await watchingSteps(kit)
 
 await step('the keyboard finds everything', async () => {
@@ -293,6 +292,24 @@ await step('the keyboard finds everything', async () => {
   await page.keyboard.press('g')
   await page.keyboard.press('p')
   await page.getByRole('heading', { name: 'Principals' }).waitFor()
+  // Every control has a visible focus: walk through the view by Tab.
+  await page.locator('body').click({ position: { x: 2, y: 2 } })
+  const seen = new Set()
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press('Tab')
+    const focus = await page.evaluate(() => {
+      const at = document.activeElement
+      if (!at || at === document.body) return null
+      const box = at.getBoundingClientRect()
+      const style = getComputedStyle(at)
+      const marked = style.outlineStyle !== 'none' || style.boxShadow !== 'none' || style.borderColor !== ''
+      return { name: `${at.tagName} ${at.textContent?.slice(0, 30)} ${at.getAttribute('aria-label') ?? ''}`, shown: box.width > 0 && box.height > 0, marked }
+    })
+    if (!focus) break
+    check(focus.shown && focus.marked, `focus can be seen on ${focus.name}`)
+    seen.add(focus.name)
+  }
+  check(seen.size > 12, `Tab reaches the controls (${seen.size})`)
 })
 
 await step('a revoked key is refused', async () => {
@@ -440,7 +457,6 @@ await step('every view is axe clean, light and dark', async () => {
   })
 })
 
-await keyboardSteps(kit)
 await everyRecord()
 
 await step('a telephone shows it too', async () => {
