@@ -46,7 +46,7 @@ pub(super) fn start(limits: &Arc<Limits>, store: &Store, clock: &Clock, tasks: &
     let mut lender =
         Lender { replica: head::new_id(), store: store.clone(), clock: clock.clone(), meters: Vec::new(), swept: None };
     let (limits, stop) = (Arc::clone(limits), tasks.stopping());
-    tasks.spawn("shared places", async move { lender.run(&limits, &stop).await });
+    tasks.spawn("shared places", async move { Box::pin(lender.run(&limits, &stop)).await });
 }
 
 /// One side of the loans.
@@ -64,12 +64,12 @@ impl Lender {
             tokio::time::sleep(PAUSE).await;
             self.meters.extend(limits.borrowers.take());
             let (asked, given_up, now) = self.wishes();
-            attended(&self.meters, &self.clock, self.tell(asked, given_up, now)).await;
+            Box::pin(attended(&self.meters, &self.clock, self.tell(asked, given_up, now))).await;
             if self.swept.is_none_or(|at| at.elapsed() > SWEEP) {
                 self.swept = Some(Instant::now());
                 // A dead replica's rows are no loans any more; this only keeps the table small.
                 let forget = self.store.forget_places(self.clock.now().saturating_sub(LEASE));
-                attended(&self.meters, &self.clock, async { drop(forget.await) }).await;
+                Box::pin(attended(&self.meters, &self.clock, async { drop(forget.await) })).await;
             }
             if stop.is_cancelled() && limits.node_calls.load(Ordering::Relaxed) == 0 {
                 if let Err(error) = self.store.give_up_all_places(&self.replica).await {
