@@ -10,7 +10,7 @@ use super::access::{self, Who};
 use super::error::ApiError;
 use super::extract::Query;
 use super::health::AuditState;
-use super::resource::rfc3339;
+use super::resource::{existing_tenant, rfc3339};
 use crate::audit::{Closing, Opening};
 use crate::live::{Exchange, OpenStream, would_block};
 use axum::extract::State;
@@ -130,7 +130,11 @@ pub(super) async fn watch(
     State(admin): State<Shared>,
     who: Who,
     Query(query): Query<LiveQuery>,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
+    if query.tenant != "*" {
+        // Whoever watches a tenant that is not there would wait for ever.
+        existing_tenant(&admin.store, &query.tenant).await?;
+    }
     let heard = admin.live.watch();
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -139,7 +143,7 @@ pub(super) async fn watch(
         let event = watch.next().await?;
         Some((Ok(event), watch))
     });
-    Sse::new(events).keep_alive(KeepAlive::new().interval(TICK))
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(TICK)))
 }
 
 impl Watch {
