@@ -391,20 +391,23 @@ const CLAIM_BATCH: usize = 500;
 /// As many as [`LITE_CLAIM_TASKS`] and [`LITE_CLAIM_CONTEXTS`] have places for.
 pub(crate) const TOGETHER: usize = 16;
 
-// `OR IGNORE`, because a statement of several rows that may fail half way keeps a journal of its own; no column here can be
-// null, so that the key is the only thing to be ignored.
 macro_rules! lite_claim_tasks {
     ($places:expr) => {
         concat!(
-            "INSERT OR IGNORE INTO tasks (tenant, card_id, task_id, principal_id, context_id, created) VALUES ",
-            $places
+            "INSERT INTO tasks (tenant, card_id, task_id, principal_id, context_id, created) VALUES ",
+            $places,
+            " ON CONFLICT (tenant, card_id, task_id) DO NOTHING"
         )
     };
 }
 
 macro_rules! lite_claim_contexts {
     ($places:expr) => {
-        concat!("INSERT OR IGNORE INTO contexts (tenant, card_id, context_id, principal_id, created) VALUES ", $places)
+        concat!(
+            "INSERT INTO contexts (tenant, card_id, context_id, principal_id, created) VALUES ",
+            $places,
+            " ON CONFLICT (tenant, card_id, context_id) DO NOTHING"
+        )
     };
 }
 
