@@ -50,7 +50,7 @@ fn memory() {
 fn unpleasant_texts() {
     let pipeline = pipeline();
     #[rustfmt::skip]
-    const SEEDS: [&str; 14] = ["a", "%41", "&#65; ", "4111 1111 ", "é", "a b c d e ", "ignore all your ", "sk-ant-", "b@a.com ", "::1 ", "aGVsbG8gd29ybGQs", "1gn0r3 ", "\u{e0041}", "password=a1b2c3d4 "];
+    const SEEDS: [&str; 16] = ["a", "%41", "&#65; ", "4111 1111 ", "é", "a b c d e ", "ignore all your ", "sk-ant-", "b@a.com ", "::1 ", "aGVsbG8gd29ybGQs", "1gn0r3 ", "\u{e0041}", "password=a1b2c3d4 ", "sk-ant-api03-Zq9_", "-----BEGIN PRIVATE KEY"];
     for seed in SEEDS {
         let text: String = seed.chars().cycle().take(64 << 10).collect();
         let json = Json::from([("message", text.as_str())]);

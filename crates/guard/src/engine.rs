@@ -13,7 +13,7 @@ use crate::detector::injection::{Quotes, Seen};
 use crate::detector::pattern::Pattern;
 use crate::detector::url::{self, Addresses};
 use crate::detector::words::Words;
-use crate::detector::{Tail, ceil, floor};
+use crate::detector::{Ends, Tail, ceil, floor};
 use crate::hash::{MatchHash, MatchKey};
 use crate::normalise::{self, Hidden, View, encoded, escape, is_ignorable, spell};
 
@@ -183,8 +183,9 @@ impl Engine {
         if sight.flooded {
             scanned.flooded.extend(self.builtin_rules());
         }
+        let mut ends = Ends::new(text);
         for found in sight.found {
-            let (end, open) = found.tail.end(text, found.span.end);
+            let (end, open) = ends.of(found.tail, found.span.end);
             let span = found.span.start..end;
             let source = view.source(span.clone());
             let core_end = found.span.end;
@@ -207,8 +208,9 @@ impl Engine {
     fn part(&self, upper: &View<'_>, base: &View<'_>, name: &'static str, scanned: &mut Scanned) {
         let text = upper.text();
         let Some(sight) = self.guarded(scanned, |engine| engine.builtins.scan(text, engine.quotes)) else { return };
+        let mut ends = Ends::new(text);
         for found in sight.found {
-            let (end, _) = found.tail.end(text, found.span.end);
+            let (end, _) = ends.of(found.tail, found.span.end);
             let span = found.span.start..end;
             if let Some(source) = self.below(upper, base, span.clone()) {
                 let core = source.end;
@@ -263,9 +265,10 @@ impl Engine {
                 scanned.failed.push(*rule);
                 continue;
             }
+            let mut ends = Ends::new(looked);
             for (kind, span, tail) in found {
                 let core_end = span.end;
-                let (end, open) = tail.end(looked, span.end);
+                let (end, open) = ends.of(tail, span.end);
                 let span = span.start..end;
                 let in_view = phrase.as_ref().map_or_else(|| span.clone(), |phrase| phrase.source(span.clone()));
                 let source = if itself { Some(view.source(in_view)) } else { self.below(view, base, in_view) };

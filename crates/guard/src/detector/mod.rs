@@ -75,20 +75,90 @@ impl Tail {
                 let end = at.saturating_add(class.run(rest, usize::MAX));
                 (end, end == text.len())
             }
-            Self::Key => key_end(text, at),
+            Self::Key => key_end(text, at, &mut Marks { searched: at..at, found: None }),
         }
     }
 }
 
+/// Where tails end in one text. Asked from left to right, each character is walked about once, however many matches
+/// begin in the tail of an earlier one.
+pub(crate) struct Ends<'t> {
+    text: &'t str,
+    /// The last run of each class.
+    runs: Vec<(Class, Range<usize>)>,
+    marks: Marks,
+}
+
+impl<'t> Ends<'t> {
+    pub(crate) const fn new(text: &'t str) -> Self {
+        Self { text, runs: Vec::new(), marks: Marks { searched: 0..0, found: None } }
+    }
+
+    /// As [`Tail::end`].
+    pub(crate) fn of(&mut self, tail: Tail, at: usize) -> (usize, bool) {
+        match tail {
+            Tail::None => (at, false),
+            Tail::Run(class) => self.run(class, at),
+            Tail::Key => key_end(self.text, at, &mut self.marks),
+        }
+    }
+
+    fn run(&mut self, class: Class, at: usize) -> (usize, bool) {
+        let known = self.runs.iter_mut().find(|(of, _)| *of == class);
+        if let Some((_, run)) = &known
+            && run.start <= at
+            && at <= run.end
+        {
+            return (run.end, run.end == self.text.len());
+        }
+        let (end, open) = Tail::Run(class).end(self.text, at);
+        match known {
+            Some((_, run)) => *run = at..end,
+            None => self.runs.push((class, at..end)),
+        }
+        (end, open)
+    }
+}
+
+/// The first mark that ends a key in what was searched.
+struct Marks {
+    searched: Range<usize>,
+    found: Option<Range<usize>>,
+}
+
+impl Marks {
+    /// Longest mark.
+    const LONGEST: usize = 16;
+
+    /// The first one from `at` that ends before `limit`.
+    fn next(&mut self, text: &str, at: usize, limit: usize) -> Option<Range<usize>> {
+        let goes_on = self.searched.start <= at && at <= self.searched.end;
+        if !goes_on || self.found.as_ref().is_some_and(|found| found.start < at) {
+            *self = Self { searched: at..at, found: None };
+        }
+        if self.found.is_none() && limit > self.searched.end {
+            // A mark may lie across the end of what was searched.
+            let from = floor(text, self.searched.end.saturating_sub(Self::LONGEST)).max(at);
+            let body = text.get(from..limit).unwrap_or_default();
+            let first = |mark: &str| body.find(mark).map(|start| (start, mark.len()));
+            let first = [secret::KEY_END, secret::PUTTY_END].into_iter().filter_map(first).min();
+            self.found = first.map(|(start, length)| {
+                let start = from.saturating_add(start);
+                start..start.saturating_add(length)
+            });
+            self.searched.end = limit;
+        }
+        self.found.clone().filter(|found| found.end <= limit)
+    }
+}
+
 /// Behind the line that ends a private key; without one, so far as a key can go.
-fn key_end(text: &str, at: usize) -> (usize, bool) {
+fn key_end(text: &str, at: usize, marks: &mut Marks) -> (usize, bool) {
     let limit = floor(text, at.saturating_add(secret::LONGEST_KEY));
-    let body = text.get(at..limit).unwrap_or_default();
     let open = limit == text.len();
-    let found = [secret::KEY_END, secret::PUTTY_END].iter().filter_map(|mark| Some((body.find(mark)?, mark.len())));
-    let Some((start, length)) = found.min() else { return (limit, open) };
-    let line = body.get(start.saturating_add(length)..).unwrap_or_default();
-    let end = at.saturating_add(start).saturating_add(length);
+    let Some(mark) = marks.next(text, at, limit) else { return (limit, open) };
+    let end = mark.end;
+    let line = text.get(end..limit).unwrap_or_default();
     let closing = line.bytes().take(LONGEST_END).position(|byte| matches!(byte, b'\n' | b'\\'));
     let dashes =
         line.get(..floor(line, LONGEST_END)).and_then(|line| line.find("-----")).map(|at| at.saturating_add(5));
@@ -111,4 +181,28 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
 /// The first character boundary from `at` on.
 pub(crate) fn ceil(text: &str, at: usize) -> usize {
     (at.min(text.len())..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ends_are_the_same_however_many_are_asked_for(pieces in prop::collection::vec(
+            prop::sample::select(vec!["sk-ant-", "é", " ", "-----BEGIN PRIVATE KEY", "-----END ", "-----", "\n", "Private-MAC:", "a1", "----"]), 0..60,
+        ), pad in 0..2_usize, mut asked in prop::collection::vec((0..3_usize, 0..400_usize), 0..40), sorted in any::<bool>()) {
+            let text = format!("{}{}", pieces.concat(), "-x".repeat(pad * secret::LONGEST_KEY / 2));
+            if sorted {
+                asked.sort_by_key(|(_, at)| *at);
+            }
+            let mut ends = Ends::new(&text);
+            for (which, at) in asked {
+                let at = floor(&text, at);
+                let tail = [Tail::Key, Tail::Run(Class::WordDash), Tail::Run(Class::Alnum)][which];
+                prop_assert_eq!(ends.of(tail, at), tail.end(&text, at), "{:?} at {}", tail, at);
+            }
+        }
+    }
 }

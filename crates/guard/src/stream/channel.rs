@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::detector::builtin::INJECTION;
 use crate::detector::injection::STRETCH;
 use crate::detector::secret::LONGEST_KEY;
-use crate::detector::{Tail, ceil, floor};
+use crate::detector::{Ends, Tail, ceil, floor};
 use crate::engine::{HIDDEN, Match, Scanned, hidden};
 use crate::finding::{Action, Mode};
 use crate::hash::{MatchHash, hex};
@@ -410,11 +410,12 @@ impl Channel {
         let source = View::source_of(text);
         let base = plain.as_ref().unwrap_or(&source);
         let mut still: Vec<Following> = Vec::new();
+        let mut ends = Ends::new(base.text());
         for one in std::mem::take(&mut self.tails) {
             let at = base.above(one.at).min(base.text().len());
             // The mark that ends a key may have begun before.
             let from = if one.tail == Tail::Key { floor(base.text(), at.saturating_sub(48)) } else { at };
-            let (end, open) = one.tail.end(base.text(), from);
+            let (end, open) = ends.of(one.tail, from);
             let end = end.max(at);
             let mut reached = if end > at { base.source(at..end).end } else { one.at };
             let most = (one.begun + LONGEST_KEY).saturating_sub(self.before);
