@@ -1,15 +1,19 @@
 //! Tenant A (`acme`) at twenty times its limits in five ways, tenant B (`globex`) going about its business (T-NN-1).
 //!
 //! B alone and B beside A take turns, round after round. A is a well-made nuisance: it asks for twenty times what it may,
-//! and asks again when the refusals say that it may; how fast a client can spin says nothing about the gateway.
+//! and asks again when the refusals say that it may; how fast a client can spin says nothing about the gateway. A and its
+//! agents have threads of their own, B and its agent too: none of them waits for another in this process.
 
 use crate::rig::{CardSpec, G1, P1, Plan, Rig, says};
 use crate::{Client, permille, scale, verdict};
 use a2a::Dialect;
 use chancery::registry::meter::Allowance;
 use sample_agents::hostile::{Behaviour, Gate, Reply, Scripted, start};
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 const ROUNDS: usize = 6;
@@ -73,16 +77,23 @@ impl Met {
 }
 
 pub(crate) async fn run() -> bool {
-    let gate = Gate::new();
-    let (rig, _agents) = world(&gate).await;
+    let (gate, a, b) = (Gate::new(), Elsewhere::new(yielding), Elsewhere::new(|| ()));
+    let (rig, _agents) = world(&gate, &a, &b).await;
     // What A had saved up is spent before anything is measured.
-    let spent = beside(&rig, &ways()[0], Duration::from_secs(4)).await;
+    let spent = beside(&rig, (&a, &b), &ways()[0], Duration::from_secs(4)).await;
     assert_eq!(spent.1, 0, "B is served");
-    let mut all = ways().map(|way| (way, Met::default(), Met::default()));
+    let only = std::env::var("NB").ok();
+    let mut all = ways()
+        .into_iter()
+        .filter(|w| only.as_ref().is_none_or(|o| w.name.starts_with(o.as_str())))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|way| (way, Met::default(), Met::default()))
+        .collect::<Vec<_>>();
     for _ in 0..ROUNDS * scale() {
         for (way, alone, loud) in &mut all {
-            alone.also(quiet(&rig, EACH).await);
-            loud.also(beside(&rig, way, EACH).await);
+            alone.also(b.run(quiet(rig.address, EACH)).await);
+            loud.also(beside(&rig, (&a, &b), way, EACH).await);
         }
     }
     println!("| A over its | B's calls | errors | p99 alone, ms | p99 beside A, ms | ratio | of single rounds | |");
@@ -112,17 +123,51 @@ pub(crate) async fn run() -> bool {
     met
 }
 
+/// Threads that are not the gateway's.
+struct Elsewhere {
+    handle: Handle,
+    /// Its thread ends when this is dropped.
+    _end: oneshot::Sender<()>,
+}
+
+impl Elsewhere {
+    fn new(begin: fn()) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .on_thread_start(begin)
+            .build()
+            .unwrap();
+        let (handle, (end, ended)) = (runtime.handle().clone(), oneshot::channel::<()>());
+        std::thread::spawn(move || runtime.block_on(ended));
+        Self { handle, _end: end }
+    }
+
+    async fn run<T: Send + 'static>(&self, what: impl Future<Output = T> + Send + 'static) -> T {
+        self.handle.spawn(what).await.unwrap()
+    }
+}
+
+/// A's clients and agents have machines of their own: here they get what the gateway leaves.
+fn yielding() {
+    let thread = std::fs::read_link("/proc/thread-self").unwrap();
+    let thread = thread.file_name().unwrap();
+    std::process::Command::new("renice").args(["-n", "10", "-p"]).arg(thread).output().unwrap();
+}
+
 /// The gateway and the agents behind it, which live as long as they are held.
-async fn world(gate: &Gate) -> (Rig, [Scripted; 3]) {
+async fn world(gate: &Gate, a: &Elsewhere, b: &Elsewhere) -> (Rig, [Scripted; 4]) {
     let event = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#;
-    let honest = start(Behaviour::Honest).await.unwrap();
-    let hanging = start(Behaviour::Hang).await.unwrap();
-    let streaming = Scripted::start(Reply::sse().event(event).wait(gate).end()).await.unwrap();
+    let streams = Reply::sse().event(event).wait(gate).end();
+    let [honest, of_b] = [a, b].map(|elsewhere| elsewhere.run(start(Behaviour::Honest)));
+    let (honest, of_b) = (honest.await.unwrap(), of_b.await.unwrap());
+    let hanging = a.run(start(Behaviour::Hang)).await.unwrap();
+    let streaming = a.run(Scripted::start(streams)).await.unwrap();
     let mut plan = Plan::default()
         .card("acme/echo", CardSpec::of(&honest.url(), Dialect::R1))
         .card("acme/hang", CardSpec::of(&hanging.url(), Dialect::R1))
         .card("acme/slow", CardSpec::of(&streaming.url(), Dialect::R1))
-        .card("globex/echo", CardSpec::of(&honest.url(), Dialect::R1))
+        .card("globex/echo", CardSpec::of(&of_b.url(), Dialect::R1))
         .set("limits.unary_timeout", "1s")
         .set("limits.stream_total_timeout", "2s")
         .set("limits.inflight_bytes_per_tenant", &ROOM.to_string())
@@ -134,28 +179,31 @@ async fn world(gate: &Gate) -> (Rig, [Scripted; 3]) {
         daily: Some(1_000_000),
         monthly: None,
     };
-    (plan.start().await, [honest, hanging, streaming])
+    (plan.start().await, [honest, hanging, streaming, of_b])
 }
 
 /// B's calls while A is loud in this way.
-async fn beside(rig: &Rig, way: &Way, long: Duration) -> (Vec<Duration>, usize) {
+async fn beside(rig: &Rig, (a, b): (&Elsewhere, &Elsewhere), way: &Way, long: Duration) -> (Vec<Duration>, usize) {
     let (client, mut loud) = (Client::new(rig.address), JoinSet::new());
     let (key, path, pause) = (way.key, way.path, way.pause);
     for caller in 0..way.callers {
         let (client, body) = (client.clone(), way.body.clone());
         // Not all in one instant.
         let first = pause * u32::try_from(caller).unwrap() / u32::try_from(way.callers).unwrap();
-        loud.spawn(async move {
-            tokio::time::sleep(first).await;
-            loop {
-                let next = Instant::now() + pause;
-                client.ask(key, path, Some(body.clone())).await;
-                tokio::time::sleep_until(next.into()).await;
-            }
-        });
+        loud.spawn_on(
+            async move {
+                tokio::time::sleep(first).await;
+                loop {
+                    let next = Instant::now() + pause;
+                    client.ask(key, path, Some(body.clone())).await;
+                    tokio::time::sleep_until(next.into()).await;
+                }
+            },
+            &a.handle,
+        );
     }
     tokio::time::sleep(RETRY_AFTER).await;
-    let met = quiet(rig, long).await;
+    let met = b.run(quiet(rig.address, long)).await;
     loud.abort_all();
     while loud.join_next().await.is_some() {}
     // What A left behind ends before anybody is alone.
@@ -166,8 +214,8 @@ async fn beside(rig: &Rig, way: &Way, long: Duration) -> (Vec<Duration>, usize) 
 }
 
 /// B's calls for a while, a hundred a second: how long each took, and how many went wrong.
-async fn quiet(rig: &Rig, long: Duration) -> (Vec<Duration>, usize) {
-    let client = Client::new(rig.address);
+async fn quiet(gateway: SocketAddr, long: Duration) -> (Vec<Duration>, usize) {
+    let client = Client::new(gateway);
     let (began, mut times, mut errors) = (Instant::now(), Vec::new(), 0);
     while began.elapsed() < long {
         let (status, took) = client.ask(G1, "/a2a/globex/echo/message:send", Some(says("hi"))).await;

@@ -9,6 +9,7 @@ use crate::config::BodyLimits;
 use crate::pipeline::authorize::{AuthorizeError, Permit};
 use crate::pipeline::head::Head;
 use crate::pipeline::limit::{LimitError, Slot};
+use crate::pipeline::long::{self, MOST_AT_ONCE, Turns};
 use a2a::dialect::{TargetError, Voice};
 use a2a::{Call, Envelope, Fault, Target};
 use bytes::{Bytes, BytesMut};
@@ -96,12 +97,12 @@ pub async fn call(
         None => Bytes::new(),
     };
     let limits = json_limits(asked.limits);
-    let envelope =
-        Envelope::open(target, &asked.head.facts(), card.version_mode, &bytes, &limits).map_err(|refusal| {
-            *voice = refusal.voice;
-            slot.unread(asked.permit, asked.now);
-            DecodeError::Refused(refusal.fault)
-        })?;
+    let open = || Envelope::open(target, &asked.head.facts(), card.version_mode, &bytes, &limits);
+    let envelope = long::work(bytes.len(), open).map_err(|refusal| {
+        *voice = refusal.voice;
+        slot.unread(asked.permit, asked.now);
+        DecodeError::Refused(refusal.fault)
+    })?;
     voice.clone_from(envelope.voice());
     asked.permit.check(envelope.kind())?;
     slot.known(asked.permit, envelope.kind(), asked.now)?;
@@ -134,8 +135,9 @@ pub(crate) async fn read(
     if usize::try_from(announced).map_or(true, |announced| announced > most) {
         return Err(too_large);
     }
-    let mut floor = Floor::new(limits);
-    let mut bytes = BytesMut::with_capacity(usize::try_from(announced).unwrap_or(0).min(64 * 1024));
+    let (mut floor, mut turns) = (Floor::new(limits), Turns::default());
+    // Room for what was announced costs nothing until it comes.
+    let mut bytes = BytesMut::with_capacity(usize::try_from(announced).unwrap_or(0).min(MOST_AT_ONCE));
     loop {
         let frame = match timeout_at(floor.deadline, body.frame()).await {
             Err(_elapsed) => {
@@ -153,6 +155,7 @@ pub(crate) async fn read(
         slot.grow(piece.len())?;
         floor.arrived = floor.arrived.saturating_add(piece.len());
         bytes.extend_from_slice(&piece);
+        turns.after(piece.len()).await;
     }
 }
 

@@ -10,6 +10,7 @@ use crate::pipeline::decode::json_limits;
 use crate::pipeline::delegation::Delegation;
 use crate::pipeline::head::{self, Head};
 use crate::pipeline::limit::{LimitError, Slot};
+use crate::pipeline::long;
 use crate::registry::{Card, Interface};
 use crate::upstream::credential::{self, Carried, CredentialError};
 use crate::upstream::events::Events;
@@ -196,7 +197,8 @@ async fn once(
 ) -> Result<Reply, ForwardError> {
     let (rpc_id, message_id) = (head::new_id(), head::new_id());
     let minted = Minted { rpc_id: &rpc_id, message_id: &message_id };
-    let outgoing = encode_call(interface.dialect, call, &interface.address, minted, verb);
+    let encode = || encode_call(interface.dialect, call, &interface.address, minted, verb);
+    let outgoing = long::work(slot.held_bytes(), encode);
     let outgoing = outgoing.map_err(ForwardError::Unsupported)?;
     let card = way.permit.card();
     let stamps = stamps(card, interface, way);
@@ -230,7 +232,8 @@ async fn once(
     let content_type = receive::content_type(&parts.headers);
     let r3_bytes = interface.address.r3_bytes;
     let received = Received { status: parts.status.as_u16(), content_type, body: &bytes, r3_bytes };
-    Ok(match decode_answer(interface.dialect, call.kind, &rpc_id, received, &json)? {
+    let decode = || decode_answer(interface.dialect, call.kind, &rpc_id, received, &json);
+    Ok(match long::work(bytes.len(), decode)? {
         Ok(answer) => Reply::Answer(answer, bytes.len()),
         Err(fault) => Reply::Fault(receive::tidy(fault, &interface.address.base), bytes.len()),
     })

@@ -31,6 +31,7 @@ pub mod guard;
 pub mod head;
 pub mod legacy;
 pub mod limit;
+pub(crate) mod long;
 pub mod owner;
 mod parts;
 pub mod refusal;

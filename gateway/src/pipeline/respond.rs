@@ -14,6 +14,7 @@ use crate::pipeline::forward::{self, ForwardError, Reply, Way};
 use crate::pipeline::guard::{Findings, GuardError, Guards};
 use crate::pipeline::head::Head;
 use crate::pipeline::limit::Slot;
+use crate::pipeline::long::{self, Turns};
 use crate::pipeline::owner::Ownership;
 use crate::pipeline::owner::list::{self, Step};
 use crate::pipeline::refusal::{Manner, rejected_answer};
@@ -152,9 +153,9 @@ pub(super) async fn answer(exchange: &Exchange<'_>, done: Done, manner: Manner, 
             let path = EventPath::new(ownership, guards, voice.clone());
             return Box::pin(stream(exchange, *events, path, Streaming { permit, call, slot, manner, trail })).await;
         }
-        Reply::Answer(answer, _) => {
+        Reply::Answer(answer, size) => {
             trail.answered(&answer);
-            (whole(&manner, call, answer), Outcome::Ok)
+            (long::work(size, || whole(&manner, call, answer)), Outcome::Ok)
         }
         Reply::Fault(fault, _) => {
             trail.faulted(fault.kind);
@@ -263,11 +264,13 @@ pub(super) fn linger(app: &Arc<App>, head: &Head, mut body: Incoming) {
         return;
     }
     app.tasks.spawn("unread body", async move {
-        let mut left = MOST;
+        let (mut left, mut turns) = (MOST, Turns::default());
         let discard = async {
             while let Some(Ok(frame)) = body.frame().await {
-                let Some(rest) = left.checked_sub(frame.data_ref().map_or(0, bytes::Bytes::len)) else { return };
+                let read = frame.data_ref().map_or(0, bytes::Bytes::len);
+                let Some(rest) = left.checked_sub(read) else { return };
                 left = rest;
+                turns.after(read).await;
             }
         };
         let _ = tokio::time::timeout(LONGEST, discard).await;

@@ -3,6 +3,7 @@
 //! Gives bytes or a [`ReceiveError`]; never a piece of the answer in an error.
 
 use crate::pipeline::limit::{LimitError, Slot};
+use crate::pipeline::long::{MOST_AT_ONCE, Turns};
 use a2a::Fault;
 use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap};
@@ -38,10 +39,10 @@ pub(crate) async fn whole(
     deadline: Instant,
     slot: &mut Slot,
 ) -> Result<Bytes, ReceiveError> {
-    if usize::try_from(body.size_hint().lower()).map_or(true, |announced| announced > limit) {
+    let Some(announced) = usize::try_from(body.size_hint().lower()).ok().filter(|announced| *announced <= limit) else {
         return Err(ReceiveError::TooLarge { limit });
-    }
-    let mut bytes = BytesMut::new();
+    };
+    let (mut bytes, mut turns) = (BytesMut::with_capacity(announced.min(MOST_AT_ONCE)), Turns::default());
     loop {
         let frame = match timeout_at(deadline, body.frame()).await {
             Err(_elapsed) => return Err(ReceiveError::TimedOut),
@@ -54,6 +55,7 @@ pub(crate) async fn whole(
         }
         slot.grow(piece.len())?;
         bytes.extend_from_slice(&piece);
+        turns.after(piece.len()).await;
     }
 }
 

@@ -322,6 +322,11 @@ impl Slot {
         }
     }
 
+    /// How many bytes are held.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.bytes.as_ref().map_or(0, |bytes| bytes.held)
+    }
+
     /// Gives room for `fewer` bytes back.
     pub fn shrink(&mut self, fewer: usize) {
         if let Some(bytes) = &mut self.bytes {
