@@ -1,6 +1,6 @@
 //! What people watch with from a shell: the live feed, figures, a try of an agent.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
 use http::StatusCode;
@@ -28,9 +28,20 @@ async fn say(desk: &Desk, key: &str, text: &str) -> StatusCode {
     desk.h.post("/a2a/acme/echo", &body).header("a2a-version", "1.0").key(key).send().await.status
 }
 
+/// A command under way. A test that fails does not leave it behind.
+struct Following(Child);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        // One that has ended by itself can't be killed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// `chancery live …` under way: it has told what is open, so from now on it hears everything. The gateway runs on the
 /// test's own thread, so whatever waits for the command waits on another.
-async fn following(desk: &Desk, args: &[&str]) -> Child {
+async fn following(desk: &Desk, args: &[&str]) -> Following {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chancery"));
     command
         .arg("live")
@@ -42,24 +53,31 @@ async fn following(desk: &Desk, args: &[&str]) -> Child {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    let mut live = Following(command.spawn().unwrap());
+    let notes = live.0.stderr.take().unwrap();
     let started = spawn_blocking(move || {
-        let mut child = command.spawn().unwrap();
-        let mut notes = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut notes = BufReader::new(notes).lines();
         let first = notes.next().unwrap().unwrap();
         // Somebody has to read what it goes on to say.
         std::thread::spawn(move || notes.for_each(drop));
-        (child, first)
+        first
     });
-    let (child, first) = timeout(DEADLINE, started).await.expect("it says what is open").unwrap();
+    let first = timeout(DEADLINE, started).await.expect("it says what is open").unwrap();
     assert!(first.ends_with("streams open"), "{first}");
-    child
+    live
 }
 
-async fn ended(child: Child) -> String {
-    let ended = spawn_blocking(move || child.wait_with_output().unwrap());
-    let output = timeout(DEADLINE, ended).await.expect("it stops after --count").unwrap();
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).unwrap()
+async fn ended(mut live: Following) -> String {
+    let mut told = live.0.stdout.take().unwrap();
+    let read = spawn_blocking(move || {
+        let mut text = String::new();
+        told.read_to_string(&mut text).map(|_| text)
+    });
+    let text = timeout(DEADLINE, read).await.expect("it stops after --count").unwrap().unwrap();
+    // Whoever has closed its output ends; the gateway is not needed for that.
+    let status = live.0.wait().unwrap();
+    assert!(status.success(), "{status}: {text}");
+    text
 }
 
 #[tokio::test]
@@ -82,9 +100,8 @@ async fn the_live_feed_is_followed_from_a_shell_through_every_filter() {
         assert_eq!((&one["outcome"], &one["principal"]), (&json!("blocked"), &json!("bot")), "{told}");
         assert!(!told.contains("heron"), "metadata only: {told}");
     }
-    assert!(never.try_wait().unwrap().is_none(), "half a kind is no kind, so it still waits");
-    never.kill().unwrap();
-    never.wait().unwrap();
+    assert!(never.0.try_wait().unwrap().is_none(), "half a kind is no kind, so it still waits");
+    drop(never);
     let refused = desk.run(&["live", "--tenant", "nobody", "--json"]).await;
     assert_ne!(refused.code, 0, "{refused:?}");
     desk.h.finish().await;
