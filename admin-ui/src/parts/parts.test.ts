@@ -17,6 +17,7 @@ import { ago, duration, utc } from './time'
 import { detailOf, microseconds, timeline } from './timeline'
 import { flagWords } from './words'
 import { may } from '../session'
+import { s } from '../strings'
 
 const exchange = (id: string): LiveExchange => ({ correlation_id: id } as LiveExchange)
 
@@ -135,7 +136,11 @@ describe('figures and times', () => {
     expect(timeline('2026-01-01T00:00:00Z', undefined, {}).stages[0]!.us).toBe(1)
     expect(detailOf({ opened: { peer: 'p' }, closed: { guard_us: 5 } })).toEqual({ peer: 'p', guard_us: 5 })
     expect(detailOf({ opened: null })).toEqual({})
-    expect(timeline('2026-01-01T00:00:00Z', '2026-01-01T00:00:00.001Z', { stages: [{ stage: 'guard in', us: 10 }] }).exact).toBe(true)
+    const measured = timeline('2026-01-01T00:00:00Z', '2026-01-01T00:00:00.001Z', { upstream_us: 600, stages: { end_us: 5, guard_in_us: 10, agent_us: 600, rest_us: 0 } })
+    expect(measured.exact).toBe(true)
+    expect(measured.stages.map((one) => [one.name, one.us, one.kind])).toEqual([
+      [s.stageAll, 1000, 'rest'], [s.stages.guard_in_us, 10, 'guard'], [s.stages.agent_us, 600, ''], [s.stages.end_us, 5, ''], [s.stageRest, 385, 'rest'],
+    ])
   })
 })
 

@@ -31,8 +31,13 @@ export interface Detail {
   upstream_us?: number
   guard_us?: number
   findings?: Finding[]
-  stages?: { stage: string; us: number }[]
+  /** What each part took, in microseconds, by its name; absent in records from before it was measured. */
+  stages?: { [Name in StageName]?: number }
 }
+
+/** The parts of an exchange in their order. */
+const ORDER = ['admit_us', 'read_us', 'guard_in_us', 'agent_us', 'rest_us', 'guard_out_us', 'end_us'] as const
+export type StageName = (typeof ORDER)[number]
 
 /** Both halves of a record in one. */
 export function detailOf(document: unknown): Detail {
@@ -56,10 +61,11 @@ export function microseconds(iso: string): number {
 }
 
 export function timeline(opened: string, closed: string | undefined, detail: Detail): { stages: Stage[]; exact: boolean } {
-  const known = (detail.stages ?? []).filter((stage) => stage.us > 0)
+  const measured = detail.stages ?? {}
+  const known = ORDER.filter((name) => (measured[name] ?? 0) > 0)
   const whole = closed ? Math.max(1, microseconds(closed) - microseconds(opened)) : Math.max(1, (detail.upstream_us ?? 0) + (detail.guard_us ?? 0))
   const parts: { name: string; us: number; kind: Stage['kind'] }[] = known.length > 0
-    ? known.map((stage) => ({ name: stage.stage, us: stage.us, kind: stage.stage.startsWith('guard') ? 'guard' : '' }))
+    ? known.map((name) => ({ name: s.stages[name], us: measured[name] ?? 0, kind: name.startsWith('guard') ? 'guard' : '' }))
     : [
         { name: s.stageGuard, us: detail.guard_us ?? 0, kind: 'guard' },
         { name: s.stageUpstream, us: detail.upstream_us ?? 0, kind: '' },

@@ -20,7 +20,7 @@ pub mod ship;
 pub mod spool;
 pub mod summary;
 
-pub use record::{Closing, DelegationFact, FindingFact, Opening, Outcome, StageTime};
+pub use record::{Closing, DelegationFact, FindingFact, Opening, Outcome, StageTimes};
 pub use recover::Recovered;
 pub use ship::{Shipper, Sink};
 pub use spool::{Backlog, Health, StartError};

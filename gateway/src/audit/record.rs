@@ -17,8 +17,6 @@ use crate::clock::Micros;
 const TEXT_BYTES: usize = 1024;
 /// Findings listed in one record; more are counted.
 const FINDINGS: usize = 32;
-/// Stage times listed in one record.
-const STAGES: usize = 24;
 
 /// The facts known when a principal is proven and a slot is taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,13 +204,44 @@ impl FindingFact {
     }
 }
 
-/// How long one stage took.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StageTime {
-    /// The stage's name.
-    pub stage: Cow<'static, str>,
-    /// Microseconds.
-    pub us: u64,
+/// How long the parts of an exchange took, in microseconds. What took none, or was not come to, is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StageTimes {
+    /// Who calls, whether it may, and a place for it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub admit_us: u64,
+    /// Reading and decoding the call; whose tasks it names.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub read_us: u64,
+    /// Inspecting the call.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub guard_in_us: u64,
+    /// Until the first byte of the agent's answer.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub agent_us: u64,
+    /// The rest of the agent's answer, at the pace of a caller that reads slowly.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rest_us: u64,
+    /// Inspecting the answer.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub guard_out_us: u64,
+    /// Writing the answer, and waiting for the opening record where the answer had to.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub end_us: u64,
+}
+
+impl StageTimes {
+    /// Whether nothing was measured, as in records from before.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands the field over by reference")]
+fn is_zero(us: &u64) -> bool {
+    *us == 0
 }
 
 /// The facts known at the end.
@@ -259,13 +288,13 @@ pub struct Closing {
     pub bytes_in: u64,
     /// Bytes of our answer's body.
     pub bytes_out: u64,
-    /// From the request to the agent until its head.
+    /// From the request to the agent until its answer: a whole one's last byte, a stream's head.
     pub upstream_us: u64,
     /// Inspecting, both ways.
     pub guard_us: u64,
-    /// Other stages, where measured.
-    #[serde(serialize_with = "stages", skip_serializing_if = "Vec::is_empty")]
-    pub stages: Vec<StageTime>,
+    /// The parts one by one, where measured.
+    #[serde(skip_serializing_if = "StageTimes::is_empty")]
+    pub stages: StageTimes,
 }
 
 fn text<S: Serializer>(value: &str, serializer: S) -> Result<S::Ok, S::Error> {
@@ -289,10 +318,6 @@ fn findings<S: Serializer>(all: &[FindingFact], serializer: S) -> Result<S::Ok, 
     let rest: u32 = all.iter().skip(FINDINGS).map(|finding| finding.count.max(1)).sum();
     let more = FindingFact { detector: "more".to_owned(), count: rest, ..FindingFact::default() };
     serializer.collect_seq(listed.iter().chain((rest > 0).then_some(&more)))
-}
-
-fn stages<S: Serializer>(all: &[StageTime], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(all.iter().take(STAGES))
 }
 
 /// A text fit for a record: at most 1 KiB, control and bidirectional characters written as `\u{…}`.
@@ -403,6 +428,18 @@ mod tests {
         let read: Closing = serde_json::from_slice(&serde_json::to_vec(&closing).unwrap()).unwrap();
         assert_eq!(read.findings.len(), FINDINGS + 1);
         assert_eq!(read.findings.iter().map(|finding| finding.count).sum::<u32>(), 40);
+    }
+
+    #[test]
+    fn stages_are_kept_and_records_from_before_have_none() {
+        let stages = StageTimes { admit_us: 3, agent_us: 40, ..StageTimes::default() };
+        let closing = Closing { stages, ..Closing::default() };
+        let json = serde_json::to_value(&closing).unwrap();
+        assert_eq!(json["stages"], serde_json::json!({"admit_us": 3, "agent_us": 40}));
+        assert_eq!(serde_json::from_value::<Closing>(json).unwrap(), closing);
+        let before = serde_json::to_value(Closing::default()).unwrap();
+        assert!(before.get("stages").is_none());
+        assert!(serde_json::from_value::<Closing>(before).unwrap().stages.is_empty());
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(super) enum AuditCommand {
     Query(QueryArgs),
     /// Write all that a search finds to standard output, at most 1 000 000 records.
     Export(ExportArgs),
+    /// Show one exchange by the id that its caller was told, and how long each part of it took.
+    Show(ShowArgs),
     /// Show refusals before anybody was proven, counted by source.
     Refusals(RefusalsArgs),
     /// Show what policies and grants in shadow mode would have done, and of how many calls.
@@ -86,6 +88,16 @@ pub(super) struct QueryArgs {
     limit: u32,
 }
 
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The correlation id. Where callers chose one name for many exchanges, the newest is shown.
+    id: String,
+    /// Whose.
+    #[command(flatten)]
+    place: InTenant,
+}
+
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
@@ -134,6 +146,7 @@ pub(super) struct ShadowArgs {
 pub(super) async fn run(command: AuditCommand, admin: &AdminArgs) -> anyhow::Result<()> {
     match command {
         AuditCommand::Query(args) => query(&args, admin).await,
+        AuditCommand::Show(args) => show(&args, admin).await,
         AuditCommand::Export(args) => export(&args, admin).await,
         AuditCommand::Refusals(args) => refusals(&args, admin).await,
         AuditCommand::Shadow(args) => shadow(&args, admin).await,
@@ -179,6 +192,47 @@ async fn query(args: &QueryArgs, admin: &AdminArgs) -> anyhow::Result<()> {
         output::note(&format!("there are more records: --cursor {next}"));
     }
     if admin.json { output::json(&Value::Array(items)) } else { output::table(RECORDS, &items) }
+}
+
+async fn show(args: &ShowArgs, admin: &AdminArgs) -> anyhow::Result<()> {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("tenant", &args.place.tenant).append_pair("correlation_id", &args.id).append_pair("limit", "2");
+    let page = admin.connect()?.get(&format!("/audit?{}", query.finish())).await?;
+    let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(record) = items.first() else {
+        return Err(anyhow::anyhow!(
+            "there is no record of {:?} in tenant {}; one that has just ended comes within seconds",
+            args.id,
+            args.place.tenant
+        ));
+    };
+    if items.len() > 1 {
+        output::note("there are older ones of the same id: audit query --correlation-id shows them");
+    }
+    if admin.json {
+        return output::json(record);
+    }
+    let closed = &record["detail"]["closed"];
+    for (title, pointer) in FACTS {
+        let value = record.pointer(pointer).filter(|value| !value.is_null());
+        if value.is_some() {
+            output::line(&format!("{title:<12}{}", output::cell(value)))?;
+        }
+    }
+    section(FOUND, closed["findings"].as_array().map(Vec::as_slice).unwrap_or_default())?;
+    let stages = &closed["stages"];
+    let took = STAGES.iter().filter(|(_, member)| stages[member].is_u64());
+    let took: Vec<Value> = took.map(|(name, member)| json!({"stage": name, "us": stages[member]})).collect();
+    section(TOOK, &took)
+}
+
+/// A table below a blank line; nothing where there is nothing.
+fn section(columns: Columns, items: &[Value]) -> anyhow::Result<()> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    output::line("")?;
+    output::table(columns, items)
 }
 
 /// As it comes, byte for byte. A connection that breaks is a failure: half an export is none.
@@ -230,6 +284,35 @@ const RECORDS: Columns = &[
     ("STATUS", "/status"),
     ("FAULT", "/fault"),
     ("CORRELATION", "/correlation_id"),
+];
+const FACTS: Columns = &[
+    ("record", "/id"),
+    ("opened", "/opened_at"),
+    ("closed", "/closed_at"),
+    ("principal", "/principal"),
+    ("key", "/key_id"),
+    ("card", "/card"),
+    ("operation", "/operation"),
+    ("dialect", "/dialect"),
+    ("outcome", "/outcome"),
+    ("status", "/status"),
+    ("fault", "/fault"),
+    ("reason", "/detail/closed/reason"),
+    ("task", "/task_id"),
+    ("context", "/detail/closed/context_id"),
+    ("policy", "/detail/closed/policy"),
+];
+const FOUND: Columns = &[("FOUND", "/detector"), ("DONE", "/action"), ("SURFACE", "/surface"), ("WHERE", "/pointer")];
+const TOOK: Columns = &[("PART", "/stage"), ("MICROSECONDS", "/us")];
+/// What took how long, in the order of an exchange.
+const STAGES: Columns = &[
+    ("who, and may it", "admit_us"),
+    ("reading the call", "read_us"),
+    ("inspecting the call", "guard_in_us"),
+    ("waiting for the agent", "agent_us"),
+    ("the rest of its answer", "rest_us"),
+    ("inspecting the answer", "guard_out_us"),
+    ("writing the answer", "end_us"),
 ];
 const REFUSALS: Columns =
     &[("SINCE", "/window_start"), ("REASON", "/reason"), ("SOURCE", "/source"), ("COUNT", "/count")];

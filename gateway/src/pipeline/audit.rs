@@ -16,6 +16,7 @@ use crate::pipeline::guard::Findings;
 use crate::pipeline::head::Head;
 use crate::pipeline::route::Route;
 use crate::pipeline::said::Said;
+use crate::pipeline::stopwatch::{FirstByte, Stage, Stopwatch, micros};
 use crate::registry::conditions::Ruling;
 use crate::registry::{Grant, Snapshot};
 use crate::reject::Reject;
@@ -25,7 +26,7 @@ use a2a::{Answer, Call, Dialect, Event, FaultKind};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One exchange, from its head to its last byte.
 #[derive(Debug)]
@@ -42,6 +43,7 @@ pub struct Trail {
     slot: Option<Slot>,
     live: Arc<Live>,
     stream: Option<Mark>,
+    watch: Stopwatch,
 }
 
 impl Trail {
@@ -72,7 +74,13 @@ impl Trail {
             slot: None,
             live: Arc::clone(&app.live),
             stream: None,
+            watch: Stopwatch::begin(Instant::now()),
         }
+    }
+
+    /// The next part of the exchange begins.
+    pub fn enter(&mut self, stage: Stage) {
+        self.watch.enter(stage, Instant::now());
     }
 
     /// It came in by another way than a call.
@@ -218,6 +226,10 @@ impl Trail {
     /// What the detectors saw, and how long they looked.
     pub fn inspected(&mut self, findings: Findings) {
         self.closing.guard_us = self.closing.guard_us.saturating_add(micros(findings.took));
+        // Events are inspected while the agent goes on.
+        if self.watch.stage() == Stage::Rest {
+            self.watch.lend(Stage::GuardOut, findings.took);
+        }
         for finding in &findings.list {
             let labels = [finding.detector, finding.action.name(), finding.surface.name(), finding.mode.name()];
             self.metrics.findings.with_label_values(&labels).inc();
@@ -258,10 +270,13 @@ impl Trail {
         }
     }
 
-    /// How long the agent took to its answer's head.
-    pub fn waited(&mut self, took: Duration) {
+    /// How long the agent took to its answer: to a whole one's last byte, to a stream's head.
+    pub fn waited(&mut self, took: Duration, first: &FirstByte) {
         self.metrics.upstream_seconds.observe(took.as_secs_f64());
         self.closing.upstream_us = micros(took);
+        if let Some(at) = first.at() {
+            self.watch.enter(Stage::Rest, at);
+        }
     }
 
     /// Whether the task was given the credential that it waited for.
@@ -305,6 +320,7 @@ impl Trail {
         self.closing.outcome = outcome;
         self.closing.status = Some(status);
         self.closing.at_us = self.clock.now();
+        self.closing.stages = self.watch.read(Instant::now());
         self.tally();
         self.stream = None;
         match self.slot.take() {
@@ -373,6 +389,7 @@ impl Drop for Trail {
         let slot = self.slot.take().or_else(|| if late { self.audit.open(&self.opening).ok() } else { None });
         let Some(slot) = slot else { return };
         self.closing.at_us = self.clock.now();
+        self.closing.stages = self.watch.read(Instant::now());
         self.closing.outcome = if std::thread::panicking() { Outcome::Abandoned } else { Outcome::CallerGone };
         self.tally();
         self.live.ended(&self.opening, &self.closing);
@@ -382,10 +399,6 @@ impl Drop for Trail {
 
 /// Most policies that one record names.
 const MOST_RULINGS: usize = 8;
-
-fn micros(took: Duration) -> u64 {
-    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
-}
 
 fn count(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)

@@ -11,6 +11,7 @@ use crate::pipeline::delegation::Delegation;
 use crate::pipeline::head::{self, Head};
 use crate::pipeline::limit::{LimitError, Slot};
 use crate::pipeline::long;
+use crate::pipeline::stopwatch::FirstByte;
 use crate::registry::{Card, Interface};
 use crate::upstream::credential::{self, Carried, CredentialError};
 use crate::upstream::events::Events;
@@ -100,6 +101,8 @@ pub struct Way<'a> {
     pub delegation: &'a Delegation,
     /// What the task waits for, if it does and the card has a client for it.
     pub(crate) in_task: Option<&'a Carried>,
+    /// Who is told when the agent begins to answer.
+    pub(crate) first_byte: Option<&'a FirstByte>,
     /// The name of the header that tells the tenant.
     pub tenant_header: &'a HeaderName,
 }
@@ -215,6 +218,9 @@ async fn once(
         ForwardError::CardSettings
     })?;
     let response = way.upstream.send(request, within, repeat(call.kind), &client).await.map_err(egress)?;
+    if let Some(first) = way.first_byte {
+        first.came(std::time::Instant::now());
+    }
     check_head(&response)?;
     let (parts, body) = response.into_parts();
     let json = json_limits(&way.limits.body);

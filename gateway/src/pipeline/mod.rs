@@ -38,6 +38,7 @@ pub mod refusal;
 mod respond;
 pub mod route;
 pub mod said;
+pub mod stopwatch;
 
 pub use body::{Body, empty, full};
 pub use parts::Parts;
@@ -61,6 +62,7 @@ use refusal::Manner;
 use route::RouteError;
 use said::{Said, SaidError};
 use std::sync::Arc;
+use stopwatch::Stage;
 
 /// What one request is judged by: the time, the world and the head, all taken once.
 #[derive(Debug)]
@@ -139,7 +141,9 @@ async fn run(
     trail.said(exchange.said.as_ref().map_err(|error| RouteError::from(*error))?);
 
     // Over gRPC the credential has decided the tenant, and the message names the card.
+    trail.enter(Stage::Read);
     let early = early::address(&mut route, &identity, head, body, (app, world)).await?;
+    trail.enter(Stage::Admit);
     trail.addressed(&route);
 
     // May they? The permit is the only way on; no grant looks like no card.
@@ -160,6 +164,7 @@ async fn run(
     };
 
     // What do they ask? The operation is checked before its parameters are read.
+    trail.enter(Stage::Read);
     let limits = &app.settings.limits;
     let asked = decode::Asked { head, target: &route.target, permit: &permit, limits: &limits.body, now };
     let decode::Decoded { call, size } = decode::call(&asked, body, early, &mut slot, &mut manner.voice).await?;
@@ -182,6 +187,7 @@ async fn run(
     let ownership = owner::check(&call, &permit, &app.calls.owners, now).await?;
 
     // May it be said? Redacted or refused; findings are recorded either way.
+    trail.enter(Stage::GuardIn);
     let guards = Guards::of(&permit, (head, &call), limits.guard_inline_bytes, &app.calls.outside);
     let guards = guards.through(route.entrance);
     trail.judged_by(guards.names());
@@ -191,11 +197,16 @@ async fn run(
     let call = said.inspect_err(|_| trail.forget_names())?;
 
     // Ask the agent, in its dialect and under its own credentials, once the record may say so.
+    trail.enter(Stage::End);
     trail.opened_before_forward().await?;
+    trail.enter(Stage::Agent);
     let way = app.calls.way(&permit, head, &app.settings);
     let reply = respond::ask(&call, &ownership, &mut slot, way, trail).await?;
 
     // New ids become the caller's before it sees them. May it be heard? Events are judged as they pass.
+    if !matches!(reply, Reply::Events(_)) {
+        trail.enter(Stage::GuardOut);
+    }
     let mut findings = Findings::default();
     let heard = respond::heard(reply, &ownership, &guards, &mut findings).await;
     trail.inspected(findings);

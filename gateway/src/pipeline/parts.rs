@@ -73,6 +73,7 @@ impl Parts {
             limits: &settings.limits,
             delegation: &self.delegation,
             in_task: None,
+            first_byte: None,
             tenant_header: &settings.headers.tenant_id,
         }
     }

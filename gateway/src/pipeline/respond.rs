@@ -18,6 +18,7 @@ use crate::pipeline::long::{self, Turns};
 use crate::pipeline::owner::Ownership;
 use crate::pipeline::owner::list::{self, Step};
 use crate::pipeline::refusal::{Manner, rejected_answer};
+use crate::pipeline::stopwatch::{FirstByte, Stage};
 use crate::pipeline::{Done, Exchange, Permit, encode};
 use crate::registry::CardMembers;
 use crate::registry::compile::Compiler;
@@ -51,6 +52,8 @@ pub(super) async fn ask(
         return Err(ForwardError::Unsupported(fault).into());
     }
     let began = std::time::Instant::now();
+    let first = FirstByte::awaited(began);
+    let way = Way { first_byte: Some(&first), ..way };
     let reply = if call.kind == OperationKind::ListTasks {
         Box::pin(walk(call, ownership, slot, way)).await
     } else {
@@ -59,7 +62,7 @@ pub(super) async fn ask(
         trail.authorised(given.as_ref());
         forward::send(call, slot, Way { in_task: given.as_ref(), ..way }).await.map_err(Reject::from)
     };
-    trail.waited(began.elapsed());
+    trail.waited(began.elapsed(), &first);
     reply
 }
 
@@ -147,6 +150,7 @@ pub(super) fn published(
 /// Writes what may be heard.
 pub(super) async fn answer(exchange: &Exchange<'_>, done: Done, manner: Manner, mut trail: Trail) -> Response<Body> {
     let (head, voice) = (exchange.head, &manner.voice);
+    trail.enter(Stage::End);
     let Done { reply, call, permit, ownership, guards, slot } = done;
     let (wire, outcome) = match reply {
         Reply::Events(events) => {
@@ -210,6 +214,7 @@ async fn stream(exchange: &Exchange<'_>, events: Events, path: EventPath, with: 
     if trail.opened().await.is_err() {
         return Box::pin(refuse(head, &Reject::Audit, &manner, &mut trail)).await;
     }
+    trail.enter(Stage::Rest);
     let (out, frames) = mpsc::channel(WAITING);
     let content_type = manner.voice.stream_type();
     let limits = &app.settings.limits.upstream;

@@ -158,6 +158,46 @@ async fn a_tree_of_delegations_is_found_by_its_root_on_postgres() {
     a_tree_of_delegations_is_found(Db::Postgres).await;
 }
 
+/// Of a whole answer and of a stream: each part within the whole, none counted twice.
+#[tokio::test]
+async fn a_record_says_how_long_each_part_took() {
+    let desk = Desk::acme().await;
+    let echo = desk.h.agents.echo_url.clone();
+    desk.make("/tenants/acme/cards", "echo", &card_spec("Echo", &echo)).await;
+    let key = desk.caller("acme", "anna").await["key"].as_str().unwrap().to_owned();
+    let began = std::time::Instant::now();
+    for method in ["SendMessage", "SendStreamingMessage"] {
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}});
+        let answer = desk.h.post("/a2a/acme/echo", &body).header("a2a-version", "1.0").key(&key).send().await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+    }
+    let records = shipped(&desk, 2).await;
+    let most = u64::try_from(began.elapsed().as_micros()).unwrap();
+    for record in &records {
+        let stages = record["detail"]["closed"]["stages"].as_object().unwrap_or_else(|| panic!("{record}"));
+        let took = |part: &str| stages.get(part).and_then(Value::as_u64).unwrap_or_default();
+        // Who calls, what is said and what the agent answers take a microsecond on any machine.
+        assert!(took("admit_us") > 0 && took("read_us") > 0 && took("agent_us") > 0, "{stages:?}");
+        let sum: u64 = stages.values().map(|us| us.as_u64().unwrap()).sum();
+        assert!(sum <= most, "{sum} of {most}: {stages:?}");
+        let known = ["admit_us", "read_us", "guard_in_us", "agent_us", "rest_us", "guard_out_us", "end_us"];
+        assert!(stages.keys().all(|part| known.contains(&part.as_str())), "{stages:?}");
+    }
+    let id = records[0]["correlation_id"].as_str().unwrap();
+    let ran = desk.run(&["audit", "show", id]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for part in ["outcome     ok", "principal   anna", "PART", "MICROSECONDS", "waiting for the agent"] {
+        assert!(ran.out.contains(part), "{part} in {}", ran.out);
+    }
+    let json = desk.run(&["audit", "show", id, "--json"]).await;
+    let shown: Value = serde_json::from_str(&json.out).unwrap();
+    assert!(shown["detail"]["closed"]["stages"]["agent_us"].as_u64().unwrap() > 0);
+    let nobody = desk.run(&["audit", "show", "ghost"]).await;
+    assert!(nobody.code == 1 && nobody.err.contains("no record of"), "{nobody:?}");
+    desk.h.finish().await;
+}
+
 #[tokio::test]
 async fn questions_that_make_no_sense_are_refused() {
     let desk = Desk::acme().await;
