@@ -52,6 +52,9 @@ const proof: Middleware = {
 export const api = createClient<paths>({ baseUrl: globalThis.location?.origin ?? '' })
 api.use(proof)
 
+/** For bodies that are JSON text already. */
+export const asTyped = (text: unknown): string => String(text)
+
 /** Heard when the session has ended, whoever notices first. */
 export const SIGNED_OUT = 'chancery:signed-out'
 

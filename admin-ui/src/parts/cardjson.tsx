@@ -2,10 +2,11 @@
 
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useMemo, type ReactNode } from 'react'
-import { api, ok, type FieldProblem } from '../api/client'
+import { api, asTyped, ok, type FieldProblem } from '../api/client'
 import type { AgentCard } from '../api/shapes'
 import { s } from '../strings'
 import { CardFacts } from './cardfacts'
+import { withMember } from './exact'
 import { JsonEditor } from './json'
 import { Mark } from './marks'
 import { Panel } from './pieces'
@@ -53,9 +54,15 @@ export function JsonStep({ text, setText, problems, next }: { text: string; setT
   )
 }
 
+/** What makes an agent of a card: the card's text goes out as it was typed, for a browser's reader changes long numbers. */
+export function bodyOf(name: string, card: string, settings: Record<string, unknown>, interfaces: unknown[]): string {
+  const upstream = { ...(settings['upstream'] as object | undefined), interfaces }
+  return withMember({ name }, 'spec', withMember({ ...settings, upstream, state: 'approved' }, 'card', card))
+}
+
 /** Makes an agent of a card. The card is checked as if it were to be published, so that all mistakes are named now; then it is a draft. */
-export async function createFromJson(tenant: string, name: string, card: Record<string, unknown>, settings: Record<string, unknown>): Promise<void> {
-  const upstream = { ...(settings['upstream'] as object | undefined), interfaces: addressesOf(card) }
-  await ok(api.POST('/api/v1/tenants/{tenant}/cards', { params: { path: { tenant } }, body: { name, spec: { ...settings, card, upstream, state: 'approved' } } as never }))
+export async function createFromJson(tenant: string, name: string, card: string, settings: Record<string, unknown>): Promise<void> {
+  const body = bodyOf(name, card, settings, addressesOf(cardOf(card)))
+  await ok(api.POST('/api/v1/tenants/{tenant}/cards', { params: { path: { tenant } }, body: body as never, bodySerializer: asTyped }))
   await ok(api.POST('/api/v1/tenants/{tenant}/cards/{name}/state', { params: { path: { tenant, name } }, body: { state: 'draft' } as never }))
 }

@@ -8,6 +8,7 @@ import { queries, touched } from '../api/queries'
 import { writable, type Card, type CardSpec } from '../api/shapes'
 import { s } from '../strings'
 import { CredentialState } from './credential'
+import { InTaskState } from './intask'
 import { LimitFields } from './limits'
 import { Panel } from './pieces'
 import { callLimits, mergedLimits } from './quota'
@@ -40,11 +41,12 @@ export function CardSettings({ card }: { card: Card }): ReactNode {
     event.preventDefault()
     setBusy(true)
     const wanted: CardSpec = { ...writable(spec), ...(card.spec.state ? { state: card.spec.state } : {}) }
-    // The document stays, digit by digit; so does the credential.
+    // The document stays, digit by digit; so do the credentials.
     delete wanted.card
     if (wanted.upstream) {
       wanted.upstream = { ...wanted.upstream }
       delete wanted.upstream.credential
+      delete wanted.upstream['in_task_authorisation']
     }
     try {
       await ok(api.PUT('/api/v1/tenants/{tenant}/cards/{name}', { params: { path: { tenant, name }, header: { 'If-Match': base.revision } }, body: { spec: wanted } as never }))
@@ -74,6 +76,12 @@ export function CardSettings({ card }: { card: Card }): ReactNode {
         <Stack gap={10}>
           <Text size="sm" c="dimmed">{s.credentialLead}</Text>
           <CredentialState card={card} mayWrite />
+        </Stack>
+      </Panel>
+      <Panel title={s.inTask}>
+        <Stack gap={10}>
+          <Text size="sm" c="dimmed">{s.inTaskLead}</Text>
+          <InTaskState card={card} mayWrite />
         </Stack>
       </Panel>
       <form onSubmit={(event) => void submit(event)}>
@@ -112,7 +120,7 @@ export function CardSettings({ card }: { card: Card }): ReactNode {
 
 /** What of a spec this form is about. */
 function essence(spec: CardSpec): string {
-  return JSON.stringify({ ...spec, card: 0, state: 0, version: 0, trust_tier: 0, upstream: { ...spec.upstream, credential: 0 } })
+  return JSON.stringify({ ...spec, card: 0, state: 0, version: 0, trust_tier: 0, upstream: { ...spec.upstream, credential: 0, in_task_authorisation: 0 } })
 }
 
 function names(all: { name: string }[] | undefined, chosen: string | undefined): { value: string; label: string }[] {

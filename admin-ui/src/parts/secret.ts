@@ -28,6 +28,23 @@ function field(name: CredentialField, secret = false, optional = false) {
   return { name, secret, optional }
 }
 
+export type InTaskFields = Partial<Record<'token_url' | 'client_id' | 'client_secret' | 'scope' | 'audience' | 'header', string>>
+
+/** The members of the client by which tasks are authorised in their middle, in the order of the form. */
+export const IN_TASK_FIELDS: { name: keyof InTaskFields; secret: boolean; optional: boolean }[] = [
+  { name: 'token_url', secret: false, optional: false }, { name: 'client_id', secret: false, optional: false }, { name: 'client_secret', secret: true, optional: false },
+  { name: 'scope', secret: false, optional: true }, { name: 'audience', secret: false, optional: true }, { name: 'header', secret: false, optional: true },
+]
+
+/** The document of such a client, without empty members. */
+export function inTaskOf(fields: InTaskFields): Record<string, string> {
+  const members = IN_TASK_FIELDS.flatMap(({ name }): [string, string][] => {
+    const value = fields[name]?.trim()
+    return value ? [[name, value]] : []
+  })
+  return { type: 'oauth2', ...Object.fromEntries(members) }
+}
+
 /** Only the members of its type, without empty ones: the API refuses others. */
 export function credentialOf(given: Credential): Record<string, string> {
   const members = CREDENTIAL_FIELDS[given.type].flatMap(({ name }): [string, string][] => {

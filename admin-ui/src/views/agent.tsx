@@ -5,13 +5,14 @@ import { useDisclosure } from '@mantine/hooks'
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
-import { api, ok, Problem, type FieldProblem } from '../api/client'
+import { api, asTyped, ok, Problem, type FieldProblem } from '../api/client'
 import { queries, touched } from '../api/queries'
-import { writable, type Card, type CardSpec } from '../api/shapes'
+import { writable, type Card } from '../api/shapes'
 import { selects } from '../parts/access'
 import { CardFacts } from '../parts/cardfacts'
 import { CardSettings } from '../parts/cardsettings'
 import { CredentialState } from '../parts/credential'
+import { read, specOf, withMember } from '../parts/exact'
 import { GranteeLink, GrantMarks } from '../parts/grantform'
 import { UseOf } from '../parts/limits'
 import { Difference, JsonEditor } from '../parts/json'
@@ -202,14 +203,12 @@ function Revisions({ card }: { card: Card }): ReactNode {
   const at = versions.findIndex((one) => one.version === (chosen ?? versions[0]?.version))
   const shown = versions[at]
   const before = versions[at + 1]
-  const restore = async (spec: unknown, version: number) => {
+  const restore = async (version: number) => {
     setError(undefined)
     try {
-      const now = await ok(api.GET('/api/v1/tenants/{tenant}/cards/{name}', { params: { path: { tenant: card.tenant, name: card.name } } })) as unknown as Card
-      const wanted = writable({ ...(spec as CardSpec), state: now.spec.state })
-      // Its own credential stays: versions do not hold it.
-      if (wanted.upstream) delete wanted.upstream.credential
-      await ok(api.PUT('/api/v1/tenants/{tenant}/cards/{name}', { params: { path: { tenant: card.tenant, name: card.name }, header: { 'If-Match': now.revision } }, body: { spec: wanted } as never }))
+      const path = { tenant: card.tenant, name: card.name }
+      const now = await ok(api.GET('/api/v1/tenants/{tenant}/cards/{name}', { params: { path } })) as unknown as Card
+      await ok(api.PUT('/api/v1/tenants/{tenant}/cards/{name}/version', { params: { path, header: { 'If-Match': now.revision } }, body: { version } }))
       await touched(client, 'cards')
       tell(s.rolledBack(version))
       setChosen(undefined)
@@ -220,7 +219,7 @@ function Revisions({ card }: { card: Card }): ReactNode {
   if (history.isPending) return <Panel flush><Waiting /></Panel>
   return (
     <div className="wide-left" style={{ gridTemplateColumns: 'minmax(0,1fr) minmax(0,2fr)' }}>
-      <Panel title={s.revisions} flush>
+      <Panel title={s.revisions} flush actions={<Anchor component={Link} to={`/t/${card.tenant}/changes?kind=card&name=${card.name}` as string} size="xs">{s.whoChanged}</Anchor>}>
         <Wrong error={history.error} />
         {versions.map((one, index) => (
           <button
@@ -235,7 +234,7 @@ function Revisions({ card }: { card: Card }): ReactNode {
       </Panel>
       <Panel
         title={s.compareWith}
-        actions={mayWrite && shown && at > 0 && <Button size="compact-sm" variant="default" onClick={() => void restore(shown.spec, shown.version)}>{s.rollbackTo(shown.version)}</Button>}
+        actions={mayWrite && shown && at > 0 && <Button size="compact-sm" variant="default" onClick={() => void restore(shown.version)}>{s.rollbackTo(shown.version)}</Button>}
       >
         <Wrong error={error} />
         {shown && before ? <Difference before={before.spec} after={shown.spec} /> : shown ? <Stack gap={8}><Text size="sm" c="dimmed">{s.firstVersion}</Text><Code text={JSON.stringify(shown.spec, null, 2)} label={s.versionIs(shown.version)} /></Stack> : null}
@@ -249,29 +248,37 @@ function Settings({ card }: { card: Card }): ReactNode {
   return mayWrite ? <CardSettings card={card} /> : <Panel title={s.settings}><Code text={JSON.stringify({ ...writable(card.spec), card: undefined }, null, 2)} label={s.settings} /></Panel>
 }
 
+/** The spec as it is stored: what a browser reads has lost digits. */
 function Source({ card }: { card: Card }): ReactNode {
+  const [base, setBase] = useState(card.revision)
+  const stored = useQuery({
+    queryKey: ['cards', card.tenant, card.name, 'text', base],
+    queryFn: async () => specOf(String(await ok(api.GET('/api/v1/tenants/{tenant}/cards/{name}', { params: { path: { tenant: card.tenant, name: card.name } }, parseAs: 'text' })))),
+    staleTime: Infinity,
+  })
+  if (stored.isPending || stored.error) return <Panel title={s.source}><Wrong error={stored.error} retry={() => void stored.refetch()} />{stored.isPending && <Waiting rows={8} />}</Panel>
+  return <SourceEditor key={base} card={card} base={base} original={stored.data} saved={setBase} />
+}
+
+function SourceEditor({ card, base, original, saved }: { card: Card; base: number; original: string; saved: (revision: number) => void }): ReactNode {
   const client = useQueryClient()
   const tell = useTell()
   const mayWrite = useMay(card.tenant, 'administer')
-  const original = JSON.stringify(writable(card.spec), null, 2)
   const [text, setText] = useState(original)
-  const [base] = useState(card.revision)
   const [problems, setProblems] = useState<FieldProblem[]>([])
   const [error, setError] = useState<unknown>()
   const save = async () => {
-    let spec: unknown
     try {
-      spec = JSON.parse(text)
+      read(text)
     } catch {
       setError(new Problem(400, 'json', s.notJson))
       return
     }
     try {
-      await ok(api.PUT('/api/v1/tenants/{tenant}/cards/{name}', { params: { path: { tenant: card.tenant, name: card.name }, header: { 'If-Match': base } }, body: { spec } as never }))
-      setProblems([])
-      setError(undefined)
+      const now = await ok(api.PUT('/api/v1/tenants/{tenant}/cards/{name}', { params: { path: { tenant: card.tenant, name: card.name }, header: { 'If-Match': base } }, body: withMember({}, 'spec', text) as never, bodySerializer: asTyped }))
       await touched(client, 'cards')
       tell(s.savedRevision)
+      saved((now as unknown as Card).revision)
     } catch (refused) {
       setError(refused)
       setProblems(refused instanceof Problem ? refused.fields : [])

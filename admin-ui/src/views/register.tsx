@@ -76,7 +76,7 @@ export function Register(): ReactNode {
         <AccessStep
           tenant={tenant} card={isJson ? (card as AgentCard) : (found?.preview.spec.card ?? {})} name={name} setName={setName} back={() => setStep(isJson ? 0 : 1)}
           create={async (settings) => {
-            if (card) return createFromJson(tenant, name, card, settings)
+            if (card) return createFromJson(tenant, name, text, settings)
             const body = { url: address.url.trim(), name, use_address: address.use_address, settings: { ...settings, state: 'draft' }, ...(address.dialect ? { dialect: address.dialect } : {}) }
             await ok(api.POST('/api/v1/tenants/{tenant}/cards/import', { params: { path: { tenant } }, body: body as never }))
           }}

@@ -205,6 +205,51 @@ async fn settled_colon_stays_while_the_agent_does() {
     desk.h.finish().await;
 }
 
+/// Digits and order too; the state and the credential are what they are now.
+#[tokio::test]
+async fn an_earlier_version_is_had_again_as_it_was() {
+    let desk = Desk::acme().await;
+    let body = format!(
+        r#"{{"name":"echo","spec":{{"card":{DOCUMENT},"tags":["first"],"upstream":{{"interfaces":[{{"url":"{AGENT}"}}],"credential":{{"type":"bearer","token":"secret-of-the-agent"}}}}}}}}"#
+    );
+    let made = desk.send_text(Method::POST, "/tenants/acme/cards", &body, None).await;
+    assert_eq!(made.status, StatusCode::CREATED, "{}", made.text());
+    let mut other = card_spec("Other", AGENT);
+    other["state"] = json!("disabled");
+    let changed = desk.put(CARD, &other, made.json()["revision"].as_i64().unwrap()).await.json();
+    let revision = changed["revision"].as_i64().unwrap();
+    let back = async |version: i64, revision: i64| {
+        desk.send(Method::PUT, &format!("{CARD}/version"), Some(&json!({"version": version})), Some(revision)).await
+    };
+    assert_eq!(back(1, revision - 1).await.status, StatusCode::PRECONDITION_FAILED);
+    assert_eq!(problem_paths(&back(7, revision).await), ["version"]);
+    let again = back(1, revision).await;
+    assert_eq!(again.status, StatusCode::OK, "{}", again.text());
+    assert!(again.text().contains(DOCUMENT), "{}", again.text());
+    let spec = &again.json()["spec"];
+    assert_eq!((&spec["tags"], &spec["state"], &spec["version"]), (&json!(["first"]), &json!("disabled"), &json!(3)));
+    assert_eq!(spec["upstream"]["credential"], json!({"type": "bearer"}));
+    assert_eq!(desk.read(&format!("{CARD}/history")).await["items"][0]["note"], "as version 1");
+    desk.h.finish().await;
+}
+
+/// As the admin page sends what was typed: long numbers and trailing zeros arrive as they are.
+#[tokio::test]
+async fn numbers_beyond_a_double_arrive_digit_by_digit() {
+    let desk = Desk::acme().await;
+    let exact = r#""params":{"z":12345678901234567890,"a":1.10}"#;
+    let document = DOCUMENT.replace(r#""params":{"z":1.50,"a":9007199254740991,"e":1e2}"#, exact);
+    let body =
+        format!(r#"{{"name":"echo","spec":{{"card":{document},"upstream":{{"interfaces":[{{"url":"{AGENT}"}}]}}}}}}"#);
+    let made = desk.send_text(Method::POST, "/tenants/acme/cards", &body, None).await;
+    assert_eq!(made.status, StatusCode::CREATED, "{}", made.text());
+    assert!(made.text().contains(exact) && desk.get(CARD).await.text().contains(exact), "{}", made.text());
+    let acme = store::TenantId::new("acme").unwrap();
+    let stored = desk.h.store().card(&acme, "echo").await.unwrap().unwrap().document;
+    assert!(String::from_utf8(stored).unwrap().contains(exact));
+    desk.h.finish().await;
+}
+
 #[tokio::test]
 async fn history_tells_who_changed_what_when() {
     let desk = Desk::acme().await;
