@@ -5,14 +5,13 @@ use super::Shared;
 use super::access::Who;
 use super::body::{Document, under, value};
 use super::error::ApiError;
-use super::extract::{Path, Query};
-use super::history::{History, HistoryQuery, Version};
+use super::extract::{Path, Query, State};
+use super::history::{History, HistoryQuery, Return, Version};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Resource, Update, check_name, existing_tenant, new_id, rfc3339, tenant_id,
 };
 use crate::registry::conditions::ConditionsDocument;
 use axum::Json;
-use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -126,15 +125,6 @@ pub(super) async fn history(
     Ok(Json(query.page(items)))
 }
 
-/// Which version is to be in force again.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct Return {
-    /// Its number.
-    #[schema(required = true)]
-    version: i64,
-}
-
 /// Puts an earlier version into force again: the next version says what it said, if that still holds.
 #[utoipa::path(put, path = "/api/v1/tenants/{tenant}/conditions/{name}/version", tag = "conditions",
     params(("tenant" = String, Path), ("name" = String, Path)), request_body = Return,
@@ -147,15 +137,11 @@ pub(super) async fn go_back(
     Document { typed, .. }: Document<Return>,
 ) -> Result<Json<ConditionsResource>, ApiError> {
     let row = row(&admin, &tenant, &name).await?;
-    let found = admin.store.conditions_history(&row.tenant, &row.id, typed.version.saturating_add(1), 1).await?;
-    let earlier = found.into_iter().find(|earlier| earlier.version == typed.version);
-    let earlier = earlier.ok_or_else(|| ApiError::invalid_field("version", "there is no such version; see history"))?;
+    let (below, limit) = typed.bounds();
+    let found = admin.store.conditions_history(&row.tenant, &row.id, below, limit).await?;
+    let earlier = typed.among(found, |earlier| earlier.version)?;
     let spec: ConditionsDocument = serde_json::from_slice(&earlier.document).map_err(|_| ApiError::internal())?;
-    let edit = ConditionsEdit {
-        document: check(&admin, &spec).await?,
-        changed_by: who.name,
-        note: format!("as version {}", typed.version),
-    };
+    let edit = ConditionsEdit { document: check(&admin, &spec).await?, changed_by: who.name, note: typed.note() };
     admin.store.update_conditions(&row.tenant, &name, expected, &edit, admin.clock.now()).await?;
     admin.applied().await;
     read(State(admin), Path((tenant, name))).await

@@ -1,5 +1,6 @@
-//! Earlier versions of cards and policies, newest first.
+//! Earlier versions of cards, policies and conditions, newest first, and which of them is to be in force again.
 
+use super::error::ApiError;
 use super::extract::limit;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -56,5 +57,32 @@ impl HistoryQuery {
         let more = items.len() > size;
         items.truncate(size);
         History { next_before: if more { items.last().map(|version| version.version) } else { None }, items }
+    }
+}
+
+/// Which version is to be in force again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Return {
+    /// Its number.
+    #[schema(required = true)]
+    pub version: i64,
+}
+
+impl Return {
+    /// The store's arguments: the one version.
+    pub(super) fn bounds(&self) -> (i64, u32) {
+        (self.version.saturating_add(1), 1)
+    }
+
+    /// The version among those read for [`Return::bounds`].
+    pub(super) fn among<V>(&self, found: Vec<V>, number: impl Fn(&V) -> i64) -> Result<V, ApiError> {
+        let earlier = found.into_iter().find(|one| number(one) == self.version);
+        earlier.ok_or_else(|| ApiError::invalid_field("version", "there is no such version; see history"))
+    }
+
+    /// What the history says of the version that is made.
+    pub(super) fn note(&self) -> String {
+        format!("as version {}", self.version)
     }
 }

@@ -4,13 +4,12 @@ use super::Shared;
 use super::access::Who;
 use super::body::{Document, value};
 use super::error::ApiError;
-use super::extract::{Path, Query};
-use super::history::{History, HistoryQuery, Version};
+use super::extract::{Path, Query, State};
+use super::history::{History, HistoryQuery, Return, Version};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Resource, Update, check_name, existing_tenant, new_id, rfc3339, tenant_id,
 };
 use axum::Json;
-use axum::extract::State;
 use http::StatusCode;
 use json::Json as Tree;
 use store::{NewPolicy, PolicyEdit, PolicyRow};
@@ -134,6 +133,32 @@ pub(super) async fn history(
     Ok(Json(query.page(items)))
 }
 
+/// Puts an earlier version into force again: the next version says what it said, digit by digit, if that still holds.
+#[utoipa::path(put, path = "/api/v1/tenants/{tenant}/policies/{name}/version", tag = "policies",
+    params(("tenant" = String, Path), ("name" = String, Path)), request_body = Return,
+    responses((status = 200, body = PolicyResource), (status = 400, body = ApiError), (status = 403, body = ApiError),
+        (status = 412, body = ApiError)))]
+pub(super) async fn go_back(
+    State(admin): State<Shared>,
+    who: Who,
+    Path((tenant, name)): Path<(String, String)>,
+    Expected(expected): Expected,
+    Document { typed, .. }: Document<Return>,
+) -> Result<Json<PolicyResource>, ApiError> {
+    let owner = tenant_id(&tenant)?;
+    check_floor(&admin, &who, &owner, &name).await?;
+    let row = admin.store.policy(&owner, &name).await?.ok_or_else(|| ApiError::not_found("this policy"))?;
+    let (below, limit) = typed.bounds();
+    let found = admin.store.policy_history(&owner, &row.id, below, limit).await?;
+    let earlier = typed.among(found, |earlier| earlier.version)?;
+    // The guard may have become stricter since.
+    let document = checked(&admin, (&tenant, &name), earlier.document, "version")?;
+    let edit = PolicyEdit { document, changed_by: who.name, note: typed.note() };
+    admin.store.update_policy(&owner, &name, expected, &edit, admin.clock.now()).await?;
+    admin.applied().await;
+    read(State(admin), Path((tenant, name))).await
+}
+
 /// The key that proves who asks.
 #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub(super) struct GuardKey {
@@ -190,9 +215,13 @@ async fn users(admin: &Shared, tenant: &store::TenantId, name: &str) -> Result<V
 /// The document to store, after the guard itself has compiled it.
 fn check(admin: &Shared, tenant: &str, name: &str, tree: &Tree) -> Result<Vec<u8>, ApiError> {
     let Some(spec) = tree.get("spec") else { return Err(ApiError::invalid_field("spec", "is missing")) };
-    let document = json::write(spec);
+    checked(admin, (tenant, name), json::write(spec), "spec")
+}
+
+/// The document, if the guard compiles it; problems are named below `at`.
+fn checked(admin: &Shared, (tenant, name): (&str, &str), document: Vec<u8>, at: &str) -> Result<Vec<u8>, ApiError> {
     let problems = admin.compiler.check_policy(tenant, name, &document);
-    if problems.is_empty() { Ok(document) } else { Err(ApiError::invalid(super::body::under("spec", problems))) }
+    if problems.is_empty() { Ok(document) } else { Err(ApiError::invalid(super::body::under(at, problems))) }
 }
 
 fn show(row: PolicyRow) -> Result<PolicyResource, ApiError> {

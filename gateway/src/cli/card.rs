@@ -1,11 +1,11 @@
-//! `chancery card …`: the common commands, and those that only cards have: import, state, credential, sign, history,
-//! verify, diff.
+//! `chancery card …`: the common commands, the card's versions, and what only cards have: import, state, credential, sign,
+//! try, verify.
 
 use crate::cli::api::{AdminArgs, segment};
 use crate::cli::document::Kind;
 use crate::cli::resource::{self, InTenant, Named, ResourceCommand};
+use crate::cli::versions::{self, VersionsCommand};
 use crate::cli::{Failure, card_try, card_verify, output};
-use anyhow::bail;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -24,10 +24,9 @@ pub(super) enum CardCommand {
     Credential(CredentialArgs),
     /// Show the card as it is served, signed, and what our own verifier says.
     Sign(Named),
-    /// Show earlier versions.
-    History(Named),
-    /// Show what changed between two versions (the last two if none are named).
-    Diff(DiffArgs),
+    /// Its versions.
+    #[command(flatten)]
+    Versions(VersionsCommand),
     /// Send one message to the agent as the gateway would, also while the card is a draft.
     Try(card_try::TryArgs),
     /// Fetch a published card and check every signature, as a partner would.
@@ -93,20 +92,6 @@ pub(super) struct CredentialArgs {
     file: PathBuf,
 }
 
-/// Arguments of `diff`.
-#[derive(Debug, Args)]
-pub(super) struct DiffArgs {
-    /// Which card.
-    #[command(flatten)]
-    named: Named,
-    /// The older version.
-    #[arg(long)]
-    from: Option<i64>,
-    /// The newer version.
-    #[arg(long)]
-    to: Option<i64>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -118,8 +103,7 @@ pub(super) async fn run(command: CardCommand, admin: &AdminArgs) -> Result<(), F
         CardCommand::State(args) => set_state(args, admin).await,
         CardCommand::Credential(args) => set_credential(args, admin).await,
         CardCommand::Sign(named) => sign(&named, admin).await,
-        CardCommand::History(named) => history(&named, admin).await,
-        CardCommand::Diff(args) => diff(&args, admin).await,
+        CardCommand::Versions(command) => versions::run(Kind::Card, command, admin).await,
         CardCommand::Try(args) => card_try::run(args, admin).await,
         CardCommand::Verify(args) => return card_verify::run(args).await,
     };
@@ -143,15 +127,6 @@ async fn set_credential(args: CredentialArgs, admin: &AdminArgs) -> anyhow::Resu
 async fn sign(named: &Named, admin: &AdminArgs) -> anyhow::Result<()> {
     let signed = admin.connect()?.post(&format!("{}/sign", path(named)?), &json!({})).await?;
     output::json(&signed)
-}
-
-async fn history(named: &Named, admin: &AdminArgs) -> anyhow::Result<()> {
-    let history = admin.connect()?.get(&format!("{}/history", path(named)?)).await?;
-    let items = history["items"].as_array().cloned().unwrap_or_default();
-    if admin.json {
-        return output::json(&Value::Array(items));
-    }
-    output::table(&[("VERSION", "/version"), ("AT", "/at"), ("BY", "/changed_by"), ("NOTE", "/note")], &items)
 }
 
 async fn import(args: ImportArgs, admin: &AdminArgs) -> anyhow::Result<()> {
@@ -181,49 +156,6 @@ async fn import(args: ImportArgs, admin: &AdminArgs) -> anyhow::Result<()> {
     resource::report(admin, &imported["card"], "registered")
 }
 
-async fn diff(args: &DiffArgs, admin: &AdminArgs) -> anyhow::Result<()> {
-    let history = admin.connect()?.get(&format!("{}/history?limit=100", path(&args.named)?)).await?;
-    let items = history["items"].as_array().cloned().unwrap_or_default();
-    let find = |wanted: Option<i64>, place: usize| match wanted {
-        Some(version) => items.iter().find(|item| item["version"].as_i64() == Some(version)),
-        None => items.get(place),
-    };
-    let (Some(old), Some(new)) = (find(args.from, 1), find(args.to, 0)) else {
-        bail!("there are no two such versions; see `chancery card history {}`", args.named.name);
-    };
-    let mut lines = Vec::new();
-    compare(&old["spec"], &new["spec"], "", &mut lines);
-    output::line(&format!("version {} → {}", old["version"], new["version"]))?;
-    lines.iter().try_for_each(|line| output::line(line))
-}
-
-/// One line for each member that differs: its pointer, the old value, the new one.
-fn compare(old: &Value, new: &Value, path: &str, lines: &mut Vec<String>) {
-    match (old, new) {
-        (Value::Object(old), Value::Object(new)) => {
-            let keys: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-            for key in keys {
-                let member = |object: &serde_json::Map<String, Value>| object.get(key).cloned().unwrap_or_default();
-                compare(&member(old), &member(new), &format!("{path}/{key}"), lines);
-            }
-        }
-        (old, new) if old == new => {}
-        (old, new) => lines.push(format!("{path}: {old} → {new}")),
-    }
-}
-
 fn path(named: &Named) -> anyhow::Result<String> {
     Ok(format!("/tenants/{}/cards/{}", segment(&named.place.tenant)?, segment(&named.name)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_diff_names_only_what_changed() {
-        let mut lines = Vec::new();
-        compare(&json!({"a": 1, "b": {"c": "x"}}), &json!({"a": 1, "b": {"c": "y", "d": true}}), "", &mut lines);
-        assert_eq!(lines, ["/b/c: \"x\" → \"y\"", "/b/d: null → true"]);
-    }
 }

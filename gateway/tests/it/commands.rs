@@ -86,6 +86,8 @@ async fn help_of_every_command_fits_a_screen() {
         "policy",
         "key",
         "audit",
+        "changes",
+        "conditions",
         "apply",
         "call",
         "health",
@@ -178,6 +180,23 @@ async fn everything_of_a_tenant_is_made_from_a_shell() {
 }
 
 #[tokio::test]
+async fn policies_go_back_from_a_shell() {
+    let desk = Desk::acme().await;
+    let made = desk.make("/tenants/acme/policies", "words", &policy_spec("heron")).await;
+    let changed = desk.put("/tenants/acme/policies/words", &policy_spec("stork"), made["revision"].as_i64().unwrap());
+    assert_eq!(changed.await.status, StatusCode::OK);
+    desk.says(&["policy", "history", "words"], 0, &["VERSION", "2  ", "1  ", "admin"]).await;
+    desk.says(&["policy", "version", "words", "1"], 0, &["heron"]).await;
+    desk.says(&["policy", "diff", "words"], 0, &["version 1 → 2", "/detectors: ", "stork"]).await;
+    desk.says(&["policy", "restore", "words", "--to", "7"], 1, &["there is no such version"]).await;
+    desk.says(&["policy", "restore", "words", "--to", "1"], 0, &["changed policy words"]).await;
+    assert_eq!(desk.read("/tenants/acme/policies/words").await["spec"], policy_spec("heron"));
+    desk.says(&["policy", "history", "words"], 0, &["3  ", "as version 1"]).await;
+    desk.says(&["policy", "restore", "ghost", "--to", "1"], 1, &["does not exist (404)"]).await;
+    desk.h.finish().await;
+}
+
+#[tokio::test]
 async fn cards_are_imported_signed_compared_and_verified() {
     let desk = Desk::acme().await;
     let echo = desk.h.agents.echo_url.clone();
@@ -194,7 +213,11 @@ async fn cards_are_imported_signed_compared_and_verified() {
     desk.says(&["card", "update", "echo", "--set", "card.version=\"7\""], 0, &["changed card echo"]).await;
     desk.says(&["card", "diff", "echo"], 0, &["version 1 → 2", "/card/version: ", "→ \"7\""]).await;
     desk.says(&["card", "history", "echo"], 0, &["VERSION", "imported"]).await;
-    desk.says(&["card", "diff", "echo", "--from", "8", "--to", "9"], 1, &["card history echo"]).await;
+    desk.says(&["card", "diff", "echo", "--from", "8", "--to", "9"], 1, &["no version 9", "history"]).await;
+    desk.says(&["card", "version", "echo", "1"], 0, &["\"skills\""]).await;
+    desk.says(&["card", "restore", "echo", "--to", "1"], 0, &["changed card echo"]).await;
+    desk.says(&["card", "history", "echo"], 0, &["as version 1"]).await;
+    desk.says(&["card", "restore", "echo", "--to", "9"], 1, &["there is no such version"]).await;
 
     let served = format!("http://{}/a2a/acme/echo", desk.h.public);
     desk.says(&["card", "verify", &served], 0, &["holds for the", "verified; trust what"]).await;
