@@ -36,6 +36,7 @@ const tenantRoutes = [
   createRoute({ getParentRoute: () => inTenant, path: 'mission', component: lazyRouteComponent(() => import('./views/mission'), 'Mission') }),
   createRoute({ getParentRoute: () => inTenant, path: 'exchanges/$id', component: lazyRouteComponent(() => import('./views/exchange'), 'Exchange') }),
   createRoute({ getParentRoute: () => inTenant, path: 'audit', component: lazyRouteComponent(() => import('./views/audit'), 'Audit') }),
+  createRoute({ getParentRoute: () => inTenant, path: 'changes', component: lazyRouteComponent(() => import('./views/changes'), 'Changes') }),
   createRoute({ getParentRoute: () => inTenant, path: 'principals', component: lazyRouteComponent(() => import('./views/principals'), 'Principals') }),
   createRoute({ getParentRoute: () => inTenant, path: 'principals/$name', component: lazyRouteComponent(() => import('./views/principals'), 'PrincipalView') }),
   createRoute({ getParentRoute: () => inTenant, path: 'groups', component: lazyRouteComponent(() => import('./views/groups'), 'Groups') }),
@@ -57,6 +58,7 @@ const gatewayRoutes = [
   createRoute({ getParentRoute: () => root, path: 'settings', component: lazyRouteComponent(gateway, 'Settings') }),
   createRoute({ getParentRoute: () => root, path: 'tenants', component: lazyRouteComponent(gateway, 'Tenants') }),
   createRoute({ getParentRoute: () => root, path: 'admins', component: lazyRouteComponent(gateway, 'Admins'), validateSearch: search }),
+  createRoute({ getParentRoute: () => root, path: 'changes', component: lazyRouteComponent(() => import('./views/changes'), 'AllChanges'), validateSearch: search }),
 ]
 
 export const router = createRouter({

@@ -30,6 +30,7 @@ export function useTenant(): string | undefined {
 export const TENANT_VIEWS = [
   { path: 'mission', label: s.navMission, group: s.groupTraffic, key: 'm' },
   { path: 'audit', label: s.navAudit, group: s.groupTraffic, key: 'u' },
+  { path: 'changes', label: s.navChanges, group: s.groupTraffic, key: 'h' },
   { path: 'agents', label: s.navAgents, group: s.groupTenant, key: 'a' },
   { path: 'policies', label: s.navPolicies, group: s.groupTenant, key: 'g' },
   { path: 'signing-keys', label: s.navKeys, group: s.groupTenant, key: 'k' },
@@ -46,6 +47,7 @@ export const GATEWAY_VIEWS = [
   { path: '/settings', label: s.navSettings, key: 's', needs: 'anybody' },
   { path: '/tenants', label: s.navTenants, key: 't', needs: 'anybody' },
   { path: '/admins', label: s.navAdmins, key: 'd', needs: 'manager' },
+  { path: '/changes', label: s.navAllChanges, key: 'w', needs: 'platform' },
 ] as const
 
 export function Shell(): ReactNode {
@@ -105,7 +107,7 @@ export function Shell(): ReactNode {
             </div>
           ))}
           <Text size="xs" c="dimmed" px={10} pt={10} pb={4}>{s.groupGateway}</Text>
-          {GATEWAY_VIEWS.filter((view) => view.needs === 'anybody' || isManager(me)).map((view) => (
+          {GATEWAY_VIEWS.filter((view) => (view.needs === 'platform' ? isPlatform(me) : view.needs === 'anybody' || isManager(me))).map((view) => (
             <NavLink
               key={view.path} component={Link} to={view.path as string} label={view.label} active={path.startsWith(view.path)}
               aria-current={path.startsWith(view.path) ? 'page' : undefined} style={{ borderRadius: 6 }} py={6}

@@ -99,8 +99,12 @@ export const s = {
   anyAgent: 'Any agent', anyPrincipal: 'Any principal', anyOutcome: 'Any outcome', dropped: (count: number) => `${count} exchanges came faster than this page could take them; the audit has them all.`,
   waitingForCalls: 'Waiting for calls', waitingText: 'Every exchange appears here the moment it ends.', waitingFiltered: 'Exchanges that match the filters appear here the moment they end.',
   time: 'Time', operation: 'Operation', outcome: 'Outcome', took: 'Took', findings: 'Findings', eventsCount: (count: number) => `${count} events`,
-  exchange: 'Exchange', timeline: 'Timeline', timelineExact: 'As measured stage by stage.', timelineRough: 'The record has the inspection and the wait for the agent; what is left is the gateway and, for a stream, its duration.',
+  exchange: 'Exchange', timeline: 'Timeline', timelineExact: 'As measured part by part. Parts that took less than a microsecond, or that the exchange did not come to, are left out.', timelineRough: 'The record is from before parts were measured. It has the inspection and the wait for the agent; what is left is the gateway and, for a stream, its duration.',
   stageAll: 'Whole exchange', stageGuard: 'Inspection', stageUpstream: 'Waiting for the agent', stageOurs: 'Gateway and relaying', stageRest: 'Everything else',
+  stages: {
+    admit_us: 'Who, and may it', read_us: 'Reading the call', guard_in_us: 'Inspection, call', agent_us: 'Waiting for the agent', rest_us: 'The rest of its answer',
+    guard_out_us: 'Inspection, answer', end_us: 'Writing the answer',
+  },
   noFindings: 'No detector saw anything.', detector: 'Detector', action: 'Action', surface: 'Surface', where: 'Where', rawRecord: 'The whole record', facts: 'Facts', fault: 'Fault', key: 'Key', status: 'Status', began: 'Began', ended: 'Ended', from: 'From', task: 'Task', events: 'Events', bytes: 'Bytes',
   bytesInOut: (into: number, out: number) => `${into} in, ${out} out`, correlationId: 'Correlation id', notRecordedYet: 'Not in the database yet', notRecordedText: 'Records reach the database a moment after the exchange has ended. If it stays away, the id belongs to another tenant or does not exist.',
 
@@ -191,10 +195,22 @@ export const s = {
   noRecords: 'No records', noRecordsText: 'The first call leaves the first record.', noRecordsFiltered: 'Nothing matches. Widen the search.', recordsShown: (count: number) => `${count} records, newest first`, fromTime: 'From', untilTime: 'Until', clear: 'Clear',
   refusals: 'Refused before anybody was proven', refusalsText: 'Wrong or missing credentials, counted by source.', reason: 'Reason', count: 'Count',
 
+  // Changes
+  navChanges: 'Changes', navAllChanges: 'All changes', changesLead: 'Who changed what in this tenant, when and from where, and what was refused. What was written is in a thing’s revisions.', allChangesLead: 'Who changed what in every tenant, and among accounts and tokens.',
+  noChanges: 'No changes', noChangesText: 'The next change leaves the next line.', who: 'Who', what: 'What', cameFrom: 'From', unnamed: 'unnamed', changeDone: 'done', changeRefused: 'refused', whoChanged: 'Who changed it',
+  fromTo: (before: number | undefined, after: number) => (before === undefined ? `new, ${after}` : `${before} → ${after}`),
+  ways: { session: 'signed in', token: 'by token', bootstrap: 'first token', setup: 'set-up', sso: 'single sign-on' },
+  changeKinds: { card: 'Agent', policy: 'Policy', principal: 'Principal', grant: 'Grant', key: 'Key', issuer: 'Issuer', conditions: 'Conditions', signing_key: 'Signing key', tenant: 'Tenant', admin: 'Administrator', token: 'Token' },
+  changeActions: { create: 'make', update: 'change', delete: 'remove', revoke: 'revoke', state: 'move', credential: 'set credential', rotate: 'rotate', import: 'import', restore: 'restore', password: 'set password', sign_in: 'sign in' },
+
+  // In the middle of a task
+  inTask: 'Authorisation in the middle of a task', inTaskLead: 'An agent may stop a task until it is authorised. With this client the gateway gets a token and gives it to the agent with the caller’s next message on that task; the caller never sees it. Grant send on such an agent to those whom you would let use the client.',
+  inTaskNone: 'None: a task that waits stays as the agent left it.', inTaskIs: 'OAuth 2 client', inTaskHeader: 'Header', inTaskHeaderHint: 'Where the agent looks for it; Authorization if empty. Not the header of the credential above.', removeInTask: 'Remove the client?', removeInTaskText: 'Tasks that wait for authorisation get none from the gateway any more. The secret is erased.',
+
   // Gateway
   settingsLead: 'How the gateway is. Its configuration is in its file and environment: chancery config show.', gateway: 'Gateway', readyWord: 'ready', database: 'Database', answers: 'answers', answersNot: 'does not answer', revision: 'Revision', publicAddress: 'Callers reach it at',
   checkRegistry: 'Configuration loaded', checkAudit: 'Records can be written', checkRunning: 'Running', relaxed: 'Relaxed options', relaxedNone: 'No option trades safety away.', relaxedText: 'These options trade safety for something else:', closedRows: 'Closed resources', closedNone: 'None.', closedText: 'These are closed because their rows are wrong. Mend and save them, or remove them.',
-  keyboard: 'Keyboard', shortcuts: [['Ctrl K or /', 'Search'], ['g m', 'Mission Control'], ['g a', 'Agents'], ['g p', 'Principals'], ['g o', 'Groups'], ['g r', 'Grants'], ['g c', 'Conditions'], ['g e', 'Who may do what'], ['g l', 'Limits'], ['g i', 'Issuers'], ['g g', 'Policies'], ['g k', 'Signing keys'], ['g u', 'Audit'], ['g s', 'Settings'], ['Space', 'Pause or resume the live feed']],
+  keyboard: 'Keyboard', shortcuts: [['Ctrl K or /', 'Search'], ['g m', 'Mission Control'], ['g h', 'Changes'], ['g a', 'Agents'], ['g p', 'Principals'], ['g o', 'Groups'], ['g r', 'Grants'], ['g c', 'Conditions'], ['g e', 'Who may do what'], ['g l', 'Limits'], ['g i', 'Issuers'], ['g g', 'Policies'], ['g k', 'Signing keys'], ['g u', 'Audit'], ['g s', 'Settings'], ['Space', 'Pause or resume the live feed']],
   tenantsLead: 'Each tenant keeps its agents, principals, keys and policies apart from all others.', newTenant: 'New tenant', displayName: 'Name for people', suspendTenant: 'Suspend', resumeTenant: 'Resume', suspendText: 'Everything of this tenant looks missing to callers from now on, and its open streams end. Nothing is deleted.',
   adminsLead: 'Who administers. Nobody can give a role that it does not have.', accounts: 'Accounts', tokens: 'Tokens', newAccount: 'New account', lastSignIn: 'Last sign-in', removeAccount: 'It is signed out everywhere and its tokens are revoked. With a password it can’t sign in again; by single sign-on it could, so disable such an account instead.', accountNameRule: 'What is typed in to sign in: a-z, 0-9 and . - _ @ +', passwordKept: 'Leave empty to keep it. A new one ends all sessions and revokes all tokens of the account.', signsInWith: 'Signs in with', sourceSso: 'Single sign-on', sourcePassword: 'Password', rolesBySso: 'The provider gives the roles, at each sign-in.', subjectAt: 'at',
   role: 'Role', everyTenant: 'every tenant', addRole: 'Add a role', rolePlatform: 'Platform admin', roleTenant: 'Tenant admin', roleOperator: 'Operator', roleAuditor: 'Auditor', stateHint: 'Disabled accounts are signed out at once.', stateActive: 'May sign in', stateDisabled: 'Disabled',

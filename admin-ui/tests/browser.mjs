@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import axe from 'axe-core'
 import { ACCESS_NARROW, ACCESS_VIEWS, accessHostile, accessStates, accessSteps } from './access.mjs'
+import { CHANGES_NARROW, CHANGES_VIEWS, changesSteps } from './changes.mjs'
 import { CONDITIONS_NARROW, CONDITIONS_VIEWS, conditionsSteps, playConditions } from './conditions.mjs'
 import { watchingSteps } from './watching.mjs'
 
@@ -353,6 +354,7 @@ await step('edit, compare, restore', async () => {
 
 await accessSteps(kit)
 await conditionsSteps(kit)
+await changesSteps({ ...kit, env, agent: `${AGENTS}/a2a/echo` })
 
 await step('hostile texts are texts', async () => {
   const put = async (method, path, body) => {
@@ -417,7 +419,7 @@ const VIEWS = [
   ['policies', '/t/lab/policies', false], ['policy', '/t/lab/policies/code-names', true], ['policy-revisions', '/t/lab/policies/code-names?tab=revisions', false], ['signing-keys', '/t/default/signing-keys', false],
   ['audit', '/t/default/audit', false], ['settings', '/settings', false], ['tenants', '/tenants', false], ['admins', '/admins', false], ['tokens', '/admins?tab=tokens', false],
   ['empty-agents', '/t/partner/agents', false], ['empty-policies', '/t/partner/policies', false], ['empty-audit', '/t/partner/audit', false],
-  ...ACCESS_VIEWS, ...CONDITIONS_VIEWS,
+  ...ACCESS_VIEWS, ...CONDITIONS_VIEWS, ...CHANGES_VIEWS,
 ]
 
 /** Something to look at: three callers, four agents, a stop and a failure. */
@@ -461,7 +463,7 @@ await everyRecord()
 
 await step('a telephone shows it too', async () => {
   const phone = await open({ viewport: { width: 390, height: 780 }, storageState: await context.storageState() })
-  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies', '/t/lab/policies/code-names', '/t/default/audit', '/t/bulk/exchanges/tree-2', ...ACCESS_NARROW, ...CONDITIONS_NARROW, '/settings']) {
+  for (const path of ['/t/default/mission', '/t/default/agents', '/t/default/register', '/t/lab/policies', '/t/lab/policies/code-names', '/t/default/audit', '/t/bulk/exchanges/tree-2', ...ACCESS_NARROW, ...CONDITIONS_NARROW, ...CHANGES_NARROW, '/settings']) {
     await phone.page.goto(ADMIN + path)
     await phone.page.getByRole('heading', { level: 1 }).waitFor()
     await settled(phone.page)

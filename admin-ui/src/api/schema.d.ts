@@ -129,6 +129,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everybody's changes, those of accounts and tokens too. */
+        get: operations["get_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -497,6 +514,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenant}/cards/{name}/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Puts an earlier version into force again: the next version says what it said, digit by digit, if that still holds. */
+        put: operations["put_tenants_tenant_cards_name_version"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A tenant's changes. */
+        get: operations["get_tenants_tenant_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenant}/conditions": {
         parameters: {
             query?: never;
@@ -821,6 +872,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenant}/policies/{name}/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Puts an earlier version into force again: the next version says what it said, digit by digit, if that still holds. */
+        put: operations["put_tenants_tenant_policies_name_version"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenant}/principals": {
         parameters: {
             query?: never;
@@ -1137,6 +1205,54 @@ export interface components {
          * @enum {string}
          */
         CardLife: "draft" | "pending" | "approved" | "published" | "disabled";
+        /** @description A page of changes. */
+        ChangeList: {
+            /** @description Newest first. */
+            items: components["schemas"]["ChangeView"][];
+            /** @description Send it as `cursor` for older ones; absent on the last page. */
+            next_cursor?: string | null;
+        };
+        /** @description One change of one thing. */
+        ChangeView: {
+            /** @description What was done. */
+            action: string;
+            /** @description Who did it: an account or a token; `(set-up link)` and `(single sign-on)` where nobody was signed in yet. */
+            actor: string;
+            /** @description RFC 3339. */
+            at: string;
+            /** @description Why it was refused: the `code` that was answered. */
+            code?: string | null;
+            /** @description Of this change. */
+            id: string;
+            /** @description What kind of thing. */
+            kind: string;
+            /** @description Its name, or its id where it has none; empty where the request did not come so far as to name one. */
+            name: string;
+            /** @description `done` or `refused`. */
+            outcome: string;
+            /** @description All that one request changed has one. */
+            request: string;
+            /**
+             * Format: int64
+             * @description The revision that was made.
+             */
+            revision_after?: number | null;
+            /**
+             * Format: int64
+             * @description The thing's revision that was found; absent for a new one.
+             */
+            revision_before?: number | null;
+            /** @description As what. */
+            role?: string | null;
+            /** @description From which address. */
+            source: string;
+            /** @description Whose thing; absent where it is no tenant's. */
+            tenant?: string | null;
+            /** @description How the actor had come in: `session`, `token`, `bootstrap`, `setup`, `sso`. */
+            way: string;
+            /** @description The token's id, or the beginning of the session's. */
+            way_id?: string | null;
+        };
         /** @description A resource that is closed, and why. */
         Closed: {
             /** @description `card`, `grant`, `key`, `policy`, `principal`, `signing_key` or `tenant`. */
@@ -2179,7 +2295,10 @@ export interface components {
             /** @description The id that the caller was told. */
             correlation_id: string;
             delegation?: components["schemas"]["DelegationView"] | null;
-            /** @description All the rest: findings, counts, timings. */
+            /**
+             * @description All the rest: findings, counts, and in `closed.stages` how long each part took, in microseconds: `admit_us` (who,
+             *     and may it), `read_us`, `guard_in_us`, `agent_us` (to its first byte), `rest_us`, `guard_out_us`, `end_us`.
+             */
             detail: unknown;
             /** @description Which dialect the caller spoke. */
             dialect?: string | null;
@@ -3385,6 +3504,70 @@ export interface operations {
             };
         };
     };
+    get_changes: {
+        parameters: {
+            query?: {
+                /** @description Of everybody's changes, those of this tenant alone, which may be one that was removed. */
+                tenant?: string | null;
+                /** @description Who did it: an account's or a token's name. */
+                actor?: string | null;
+                /**
+                 * @description What kind of thing: `admin`, `card`, `conditions`, `grant`, `issuer`, `key`, `policy`, `principal`, `signing_key`,
+                 *     `tenant`, `token`.
+                 */
+                kind?: string | null;
+                /** @description Which one, by name, or by id where it has none. */
+                name?: string | null;
+                /**
+                 * @description What was done: `create`, `update`, `delete`, `revoke`, `state`, `credential`, `rotate`, `import`, `restore`,
+                 *     `password`, `sign_in`.
+                 */
+                action?: string | null;
+                /** @description `done` or `refused`. */
+                outcome?: string | null;
+                /** @description Why it was refused: the `code` that was answered. */
+                code?: string | null;
+                /** @description At or after (RFC 3339). */
+                from?: string | null;
+                /** @description Before (RFC 3339). */
+                until?: string | null;
+                /** @description At most this many (1 to 500, default 50). */
+                limit?: number | null;
+                /** @description From the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeList"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     get_health: {
         parameters: {
             query?: never;
@@ -4407,6 +4590,117 @@ export interface operations {
                 };
             };
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    put_tenants_tenant_cards_name_version: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The revision that you read; 412 if it is another by now. */
+                "If-Match": number;
+            };
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Return"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    get_tenants_tenant_changes: {
+        parameters: {
+            query?: {
+                /** @description Of everybody's changes, those of this tenant alone, which may be one that was removed. */
+                tenant?: string | null;
+                /** @description Who did it: an account's or a token's name. */
+                actor?: string | null;
+                /**
+                 * @description What kind of thing: `admin`, `card`, `conditions`, `grant`, `issuer`, `key`, `policy`, `principal`, `signing_key`,
+                 *     `tenant`, `token`.
+                 */
+                kind?: string | null;
+                /** @description Which one, by name, or by id where it has none. */
+                name?: string | null;
+                /**
+                 * @description What was done: `create`, `update`, `delete`, `revoke`, `state`, `credential`, `rotate`, `import`, `restore`,
+                 *     `password`, `sign_in`.
+                 */
+                action?: string | null;
+                /** @description `done` or `refused`. */
+                outcome?: string | null;
+                /** @description Why it was refused: the `code` that was answered. */
+                code?: string | null;
+                /** @description At or after (RFC 3339). */
+                from?: string | null;
+                /** @description Before (RFC 3339). */
+                until?: string | null;
+                /** @description At most this many (1 to 500, default 50). */
+                limit?: number | null;
+                /** @description From the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeList"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5548,6 +5842,59 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    put_tenants_tenant_policies_name_version: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The revision that you read; 412 if it is another by now. */
+                "If-Match": number;
+            };
+            path: {
+                tenant: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Return"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resource"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -33,6 +33,7 @@ export function Palette({ opened, close, tenant, platform }: {
     const views: Entry[] = tenant
       ? [
           { label: s.navMission, kind: s.groupTraffic, to: `${t}/mission` }, { label: s.navAudit, kind: s.groupTraffic, to: `${t}/audit` },
+          { label: s.navChanges, kind: s.groupTraffic, to: `${t}/changes` },
           { label: s.navAgents, kind: s.groupTenant, to: `${t}/agents` }, { label: s.register, kind: s.groupTenant, to: `${t}/register` },
           { label: s.navPrincipals, kind: s.groupTenant, to: `${t}/principals` }, { label: s.navPolicies, kind: s.groupTenant, to: `${t}/policies` },
           { label: s.navKeys, kind: s.groupTenant, to: `${t}/signing-keys` },
@@ -42,7 +43,7 @@ export function Palette({ opened, close, tenant, platform }: {
         ]
       : []
     views.push({ label: s.navSettings, kind: s.groupGateway, to: '/settings' }, { label: s.navTenants, kind: s.groupGateway, to: '/tenants' })
-    if (platform) views.push({ label: s.navAdmins, kind: s.groupGateway, to: '/admins' })
+    if (platform) views.push({ label: s.navAdmins, kind: s.groupGateway, to: '/admins' }, { label: s.navAllChanges, kind: s.groupGateway, to: '/changes' })
     const named = (all: { name: string }[] | undefined, kind: string, path: string): Entry[] =>
       (all ?? []).map((one) => ({ label: one.name, kind, to: `${t}/${path}/${one.name}` }))
     return [

@@ -1,12 +1,13 @@
 // The audit trail: search it by server pages, of which a few are kept at a time however far one scrolls; take a copy along.
 
 import { Anchor, Button, Group, Menu, Select, Stack, Text, TextInput } from '@mantine/core'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react'
+import { useState, type FormEvent, type ReactNode } from 'react'
 import { api, ok } from '../api/client'
 import { queries } from '../api/queries'
 import { Outcome, OUTCOME_NAMES, outcomeWord } from '../parts/marks'
+import { iso, local, PAGE, Paged, usePages } from '../parts/pages'
 import { Page, Panel } from '../parts/pieces'
 import { Empty, Waiting, Wrong } from '../parts/states'
 import { Said } from '../parts/text'
@@ -40,40 +41,18 @@ const NAMES = [
 const NARROWED = {
   root: s.onlyRoot, context_id: s.onlyContext, blocked_by: s.onlyBlockedBy, would_block_by: s.onlyWouldBlockBy, would_change_by: s.onlyWouldChangeBy, would_deny_by: s.onlyWouldDenyBy,
 } as const
-const PAGE = 100
-/** Pages that are shown at a time; those before and after are read again when one scrolls there. */
-const KEPT = 5
-/** Where the first page begins. */
-const FIRST = ''
 
 export function Audit(): ReactNode {
   const { tenant } = useParams({ strict: false }) as { tenant: string }
   const given = useSearch({ strict: false }) as Filters
   const filters = Object.fromEntries(NAMES.flatMap((name) => (given[name] ? [[name, given[name]]] : []))) as Filters
   const navigate = useNavigate()
-  // Where each page begins, by the cursor of the next: the way back, and how far down one is.
-  const trail = useRef(new Map<string, { before: string; number: number }>())
-  const records = useInfiniteQuery({
-    queryKey: ['audit', tenant, filters],
-    initialPageParam: FIRST,
-    queryFn: async ({ pageParam }) => {
-      const page = await ok(api.GET('/api/v1/audit', { params: { query: { tenant, ...filters, limit: PAGE, ...(pageParam ? { cursor: pageParam } : {}) } } }))
-      const number = trail.current.get(pageParam)?.number ?? 0
-      if (page.next_cursor) trail.current.set(page.next_cursor, { before: pageParam, number: number + 1 })
-      return { ...page, number }
-    },
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    getPreviousPageParam: (_page, _pages, at) => trail.current.get(at)?.before,
-    maxPages: KEPT,
-    refetchOnWindowFocus: false,
-  })
+  const pages = usePages(['audit', tenant, filters], (cursor) => ok(api.GET('/api/v1/audit', { params: { query: { tenant, ...filters, limit: PAGE, ...(cursor ? { cursor } : {}) } } })))
+  const { query: records, items } = pages
   const refusals = useQuery({
     queryKey: ['refusals', tenant],
     queryFn: () => ok(api.GET('/api/v1/audit/refusals', { params: { query: { tenant, limit: 20 } } })),
   })
-  const pages = records.data?.pages ?? []
-  const items = pages.flatMap((page) => page.items)
-  const before = (pages[0]?.number ?? 0) * PAGE
   const exported = (format: 'csv' | 'jsonl') => `/api/v1/audit/export/${format}?${new URLSearchParams({ tenant, ...filters }).toString()}`
   const search = (next: Filters) => void navigate({ to: `/t/${tenant}/audit`, search: next as never })
   return (
@@ -97,8 +76,7 @@ export function Audit(): ReactNode {
         {records.isPending ? <Waiting rows={10} /> : items.length === 0 && !records.error ? (
           <Empty title={s.noRecords}>{Object.keys(filters).length > 0 ? s.noRecordsFiltered : s.noRecordsText}</Empty>
         ) : (
-          <>
-            {records.hasPreviousPage && <Reach label={s.newer} busy={records.isFetchingPreviousPage} fetch={() => void records.fetchPreviousPage()} />}
+          <Paged pages={pages}>
             <div className="scroll-x" tabIndex={0} role="region" aria-label={s.navAudit}>
               <table className="grid">
                 <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.principal}</th><th scope="col">{s.agent}</th><th scope="col">{s.operation}</th><th scope="col">{s.outcome}</th><th scope="col" className="num">{s.took}</th><th scope="col">{s.task}</th></tr></thead>
@@ -115,9 +93,7 @@ export function Audit(): ReactNode {
                 </tbody>
               </table>
             </div>
-            {records.hasNextPage && <Reach label={s.more} busy={records.isFetchingNextPage} fetch={() => void records.fetchNextPage()} />}
-            <Text size="xs" c="dimmed" p={12} role="status">{s.showingRows(before + 1, before + items.length)}{!records.hasNextPage && ` ${s.endOfRecords}`}</Text>
-          </>
+          </Paged>
         )}
       </Panel>
       {(refusals.data?.items ?? []).length > 0 && (
@@ -141,22 +117,6 @@ export function Audit(): ReactNode {
   )
 }
 
-/** The way to the next page: followed when it comes into sight, or when it is pressed. */
-function Reach({ label, busy, fetch }: { label: string; busy: boolean; fetch: () => void }): ReactNode {
-  const place = useRef<HTMLDivElement>(null)
-  const latest = useRef(fetch)
-  latest.current = fetch
-  useEffect(() => {
-    if (!place.current || busy) return
-    const seen = new IntersectionObserver((entries) => {
-      if (entries.some((entry) => entry.isIntersecting)) latest.current()
-    }, { rootMargin: '200px' })
-    seen.observe(place.current)
-    return () => seen.disconnect()
-  }, [busy])
-  return <Group ref={place} p={12} justify="center"><Button size="compact-sm" variant="default" loading={busy} onClick={fetch}>{label}</Button></Group>
-}
-
 /** What the search is narrowed by beside the form, each to be dropped. */
 function Narrowed({ filters, search }: { filters: Filters; search: (filters: Filters) => void }): ReactNode {
   const set = (Object.keys(NARROWED) as (keyof typeof NARROWED)[]).filter((name) => filters[name])
@@ -171,10 +131,6 @@ function Narrowed({ filters, search }: { filters: Filters; search: (filters: Fil
     </Group>
   )
 }
-
-/** A local time as `datetime-local` has it, and back. */
-const local = (iso: string | undefined) => (iso ? new Date(Date.parse(iso) - new Date(iso).getTimezoneOffset() * 60_000).toISOString().slice(0, 16) : '')
-const iso = (text: string) => (text ? new Date(text).toISOString() : '')
 
 function Search({ tenant, filters, search }: { tenant: string; filters: Filters; search: (filters: Filters) => void }): ReactNode {
   const [values, setValues] = useState(filters)

@@ -281,7 +281,7 @@ function PolicyRevisions({ policy }: { policy: Policy }): ReactNode {
   const restore = async () => {
     if (!shown) return
     try {
-      await ok(api.PUT('/api/v1/tenants/{tenant}/policies/{name}', { params: { path: { tenant, name }, header: { 'If-Match': policy.revision } }, body: { spec: shown.spec } as never }))
+      await ok(api.PUT('/api/v1/tenants/{tenant}/policies/{name}/version', { params: { path: { tenant, name }, header: { 'If-Match': policy.revision } }, body: { version: shown.version } }))
       await touched(client, 'policies')
       tell(s.rolledBack(shown.version))
     } catch (refused) {
@@ -291,7 +291,7 @@ function PolicyRevisions({ policy }: { policy: Policy }): ReactNode {
   if (history.isPending) return <Panel flush><Waiting /></Panel>
   return (
     <div className="two">
-      <Panel title={s.revisions} flush>
+      <Panel title={s.revisions} flush actions={<Anchor component={Link} to={`/t/${tenant}/changes?kind=policy&name=${name}` as string} size="xs">{s.whoChanged}</Anchor>}>
         <Wrong error={history.error} />
         {versions.map((one, index) => (
           <button

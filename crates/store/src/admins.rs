@@ -3,6 +3,7 @@
 //!
 //! An account's changes are no changes of the registry: nothing on the request path knows administrators.
 
+use crate::admin_changes::Touched;
 use crate::open::Durability;
 use crate::sql::Tx;
 use crate::{Error, IfMatch, Page, Result, Store, Table, text};
@@ -138,6 +139,7 @@ impl Store {
             return Ok(false);
         }
         insert(&mut tx, admin, now).await?;
+        self.sign(&mut tx, account(&admin.name, None)).await?;
         tx.commit().await?;
         Ok(true)
     }
@@ -147,6 +149,7 @@ impl Store {
         check(admin)?;
         let mut tx = self.begin(Durability::Synced).await?;
         insert(&mut tx, admin, now).await?;
+        self.sign(&mut tx, account(&admin.name, None)).await?;
         tx.commit().await
     }
 
@@ -154,13 +157,14 @@ impl Store {
     pub async fn update_admin(&self, name: &str, expected: IfMatch, edit: &AdminEdit, now: i64) -> Result<()> {
         text::free("display_name", &edit.display_name)?;
         let mut tx = self.begin(Durability::Synced).await?;
-        let id = living(&mut tx, name, expected).await?;
+        let AdminRow { id, revision, .. } = living(&mut tx, name, expected).await?;
         let (display_name, state) = (edit.display_name.as_str(), edit.state.as_str());
         x!(tx, UPDATE, id.as_str(), display_name, edit.roles.as_slice(), state, now)?;
         match edit.state {
             AdminState::Active => {}
             AdminState::Disabled => end(&mut tx, &id, name, now).await?,
         }
+        self.sign(&mut tx, account(name, Some(revision))).await?;
         tx.commit().await
     }
 
@@ -168,21 +172,23 @@ impl Store {
     /// tokens that it made are revoked too.
     pub async fn set_admin_password(&self, name: &str, password: &str, keep: Option<&str>, now: i64) -> Result<()> {
         let mut tx = self.begin(Durability::Synced).await?;
-        let id = living(&mut tx, name, IfMatch::Any).await?;
+        let AdminRow { id, revision, .. } = living(&mut tx, name, IfMatch::Any).await?;
         x!(tx, SET_PASSWORD, id.as_str(), password, now)?;
         match keep {
             Some(keep) => drop(x!(tx, END_ALL, id.as_str(), keep)?),
             None => end(&mut tx, &id, name, now).await?,
         }
+        self.sign(&mut tx, account(name, Some(revision))).await?;
         tx.commit().await
     }
 
     /// Leaves a tombstone; ends its sessions and tokens. The name is free again.
     pub async fn delete_admin(&self, name: &str, expected: IfMatch, now: i64) -> Result<()> {
         let mut tx = self.begin(Durability::Synced).await?;
-        let id = living(&mut tx, name, expected).await?;
+        let AdminRow { id, revision, .. } = living(&mut tx, name, expected).await?;
         x!(tx, DELETE, id.as_str(), now)?;
         end(&mut tx, &id, name, now).await?;
+        self.sign(&mut tx, account(name, Some(revision))).await?;
         tx.commit().await
     }
 
@@ -238,6 +244,7 @@ impl Store {
         let (hint, roles, made_by) = (token.hint.as_str(), token.roles.as_slice(), token.made_by.as_str());
         x!(tx, MAKE_TOKEN, id, name, hash, hint, roles, made_by, now, token.expires)
             .map_err(|error| error.or_taken(Table::AdminTokens))?;
+        self.sign(&mut tx, program(id)).await?;
         tx.commit().await
     }
 
@@ -265,6 +272,7 @@ impl Store {
         if x!(tx, REVOKE_TOKEN, id, now)? == 0 {
             return Err(Error::NotFound { table: Table::AdminTokens });
         }
+        self.sign(&mut tx, program(id)).await?;
         tx.commit().await
     }
 
@@ -306,13 +314,23 @@ pub(crate) async fn open(tx: &mut Tx, session: &AdminSessionRow, stale: i64) -> 
     x!(tx, SIGNED_IN, admin_id, session.created).map(drop)
 }
 
-/// The id of a living account at the expected revision, locked until the transaction ends.
-async fn living(tx: &mut Tx, name: &str, expected: IfMatch) -> Result<String> {
+/// What a change of an account is told as; one that was not there before is at its first revision.
+pub(crate) fn account(name: &str, before: Option<i64>) -> Touched<'_> {
+    let after = Some(before.map_or(1, |before| before.saturating_add(1)));
+    Touched { tenant: "", kind: "admin", name, before, after }
+}
+
+fn program(id: &str) -> Touched<'_> {
+    Touched { tenant: "", kind: "token", name: id, before: None, after: None }
+}
+
+/// A living account at the expected revision, locked until the transaction ends.
+async fn living(tx: &mut Tx, name: &str, expected: IfMatch) -> Result<AdminRow> {
     x!(tx, ONE_AT_A_TIME)?;
     let row = one!(tx, AdminRow, BY_NAME, name)?.ok_or(Error::NotFound { table: Table::Admins })?;
     match expected {
         IfMatch::Revision(revision) if revision != row.revision => Err(Error::Conflict { current: row.revision }),
-        IfMatch::Revision(_) | IfMatch::Any => Ok(row.id),
+        IfMatch::Revision(_) | IfMatch::Any => Ok(row),
     }
 }
 

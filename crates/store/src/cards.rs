@@ -158,7 +158,7 @@ impl Store {
         )
         .map_err(|error| error.or_taken(Table::Cards))?;
         x!(change, KEEP_VERSION, tenant.as_str(), card.id.as_str(), card.changed_by.as_str(), now, card.note.as_str())?;
-        change.commit(ChangeKind::Card, &card.id).await
+        change.commit_made(ChangeKind::Card, &card.id, &card.name).await
     }
 
     /// Makes the next version of a card; gives its new revision.

@@ -93,7 +93,7 @@ impl Store {
             now,
             conditions.note.as_str()
         )?;
-        change.commit(ChangeKind::Conditions, &conditions.id).await
+        change.commit_made(ChangeKind::Conditions, &conditions.id, &conditions.name).await
     }
 
     /// Makes the next version; gives its revision.

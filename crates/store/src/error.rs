@@ -9,6 +9,7 @@ use sqlx::migrate::MigrateError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are the tables' names")]
 pub enum Table {
+    AdminChanges,
     AdminSessions,
     AdminTokens,
     Admins,

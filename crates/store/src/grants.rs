@@ -69,7 +69,7 @@ impl Store {
             revision,
         )
         .map_err(|error| error.or_taken(Table::Grants))?;
-        change.commit(ChangeKind::Grant, &grant.id).await
+        change.commit_made(ChangeKind::Grant, &grant.id, &grant.name).await
     }
 
     /// Replaces a grant's document; gives its new revision. Whom it is for never changes.

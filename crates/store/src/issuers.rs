@@ -49,7 +49,7 @@ impl Store {
             revision,
         )
         .map_err(|error| error.or_taken(Table::Issuers))?;
-        change.commit(ChangeKind::Issuer, &issuer.id).await
+        change.commit_made(ChangeKind::Issuer, &issuer.id, &issuer.name).await
     }
 
     /// Replaces an issuer's document; gives its new revision.

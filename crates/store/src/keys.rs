@@ -77,7 +77,7 @@ impl Store {
             revision,
         )
         .map_err(|error| error.or_taken(Table::Keys))?;
-        change.commit(ChangeKind::Key, &key.id).await
+        change.commit_made(ChangeKind::Key, &key.id, &key.id).await
     }
 
     /// Revokes a key; gives its new revision. Revoking twice keeps the first time and is no error.
@@ -98,6 +98,7 @@ impl Store {
         let mut change = self.change(tenant).await?;
         let revision = change.revision();
         let old = change.living(Table::Keys, FIND_WORKING, id, IfMatch::Any).await?;
+        change.tell(ChangeKind::Key).await?;
         change.living(Table::Principals, principals::LIVING, &key.principal_id, IfMatch::Any).await?;
         x!(change, END_BY, tenant.as_str(), old.as_str(), until, revision)?;
         x!(
@@ -115,7 +116,7 @@ impl Store {
         )
         .map_err(|error| error.or_taken(Table::Keys))?;
         change.note(ChangeKind::Key, &old).await?;
-        change.commit(ChangeKind::Key, &key.id).await
+        change.commit_made(ChangeKind::Key, &key.id, &key.id).await
     }
 
     /// Sets or removes the time from which a key is refused; gives its new revision.

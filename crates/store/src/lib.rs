@@ -12,8 +12,8 @@
 //!
 //! Map: [`Store`] is opened in `open`; `tenants`, `cards`, `principals`, `keys`, `issuers`, `grants`, `policies`,
 //! `conditions`, `signing_keys` hold what administrators write; `tasks` who owns what and `expiry` when that ends; `usage` what was
-//! used of limits and `places` what replicas hold of them; `audit` the records; `admins` who administers and `sso` who
-//! is vouched for by another; `revision` the change list and `change` the transaction that writes it; `world` loads a
+//! used of limits and `places` what replicas hold of them; `audit` the records; `admins` who administers, `sso` who
+//! is vouched for by another and `admin_changes` what they changed; `revision` the change list and `change` the transaction that writes it; `world` loads a
 //! whole tenant. `sql`, `word` and `text` serve all of them.
 
 #[macro_use]
@@ -21,6 +21,7 @@ mod sql;
 #[macro_use]
 mod word;
 
+mod admin_changes;
 mod admins;
 mod audit;
 mod cards;
@@ -51,6 +52,9 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use admin_changes::{
+    AdminChangeCursor, AdminChangeFilter, AdminChangeOutcome, AdminChangeRow, Author, RefusedChange,
+};
 pub use admins::{AdminEdit, AdminRow, AdminSessionRow, AdminState, AdminTokenRow, NewAdmin, NewAdminToken};
 pub use audit::{AuditCursor, AuditEdge, AuditFilter, AuditRecord, AuditSlot, AuditSummary};
 pub use cards::{CardEdit, CardFacts, CardRow, CardState, CardVersion, NewCard, TrustTier};

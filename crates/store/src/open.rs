@@ -2,6 +2,7 @@
 //! gives a [`Store`], cheap to clone. Never migrates by itself.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
@@ -10,6 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Postgres, SqlStr, Sqlite, Transaction};
 
+use crate::admin_changes::Signature;
 use crate::sql::{Lane, Session, Tx};
 use crate::tasks;
 use crate::{Cause, Error, Result, Trouble};
@@ -35,6 +37,8 @@ impl Default for Pools {
 #[derive(Clone, Debug)]
 pub struct Store {
     db: Db,
+    /// Under whose name changes are written down.
+    pub(crate) author: Option<Arc<Signature>>,
 }
 
 #[derive(Clone, Debug)]
@@ -101,7 +105,7 @@ impl Store {
         } else {
             return Err(Error::UnknownAddress);
         };
-        Ok(Self { db })
+        Ok(Self { db, author: None })
     }
 
     /// Brings the schema up to this program's. Safe to call from several processes at once.
@@ -347,6 +351,7 @@ const POSTGRES: &[Script] = &[
     (7, "shared_places", include_str!("../../../migrations/postgres/0007_shared_places.sql")),
     (8, "sso", include_str!("../../../migrations/postgres/0008_sso.sql")),
     (9, "audit_marks", include_str!("../../../migrations/postgres/0009_audit_marks.sql")),
+    (10, "admin_changes", include_str!("../../../migrations/postgres/0010_admin_changes.sql")),
 ];
 const SQLITE: &[Script] = &[
     (1, "foundation", include_str!("../../../migrations/sqlite/0001_foundation.sql")),
@@ -358,6 +363,7 @@ const SQLITE: &[Script] = &[
     (7, "shared_places", include_str!("../../../migrations/sqlite/0007_shared_places.sql")),
     (8, "sso", include_str!("../../../migrations/sqlite/0008_sso.sql")),
     (9, "audit_marks", include_str!("../../../migrations/sqlite/0009_audit_marks.sql")),
+    (10, "admin_changes", include_str!("../../../migrations/sqlite/0010_admin_changes.sql")),
 ];
 
 statements! {

@@ -91,7 +91,7 @@ impl Store {
             now,
             policy.note.as_str()
         )?;
-        change.commit(ChangeKind::Policy, &policy.id).await
+        change.commit_made(ChangeKind::Policy, &policy.id, &policy.name).await
     }
 
     /// Makes the next version of a policy; gives its new revision.

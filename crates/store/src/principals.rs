@@ -76,7 +76,7 @@ impl Store {
             revision,
         )
         .map_err(|error| error.or_taken(Table::Principals))?;
-        change.commit(ChangeKind::Principal, &principal.id).await
+        change.commit_made(ChangeKind::Principal, &principal.id, &principal.name).await
     }
 
     /// Replaces what may change of a principal; gives its new revision.

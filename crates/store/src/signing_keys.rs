@@ -91,7 +91,7 @@ impl Store {
         )
         .map_err(|error| error.or_taken(Table::SigningKeys))?;
         x!(change, SET_STATE, tenant.as_str(), key.id.as_str(), key.state.as_str(), now, revision)?;
-        change.commit(ChangeKind::SigningKey, &key.id).await
+        change.commit_made(ChangeKind::SigningKey, &key.id, &key.id).await
     }
 
     /// Moves a key through its life and notes when; `Gone` erases the private half. Gives its new revision.

@@ -62,6 +62,7 @@ impl Store {
             Some(row) => {
                 if row.roles != entry.account.roles {
                     x!(tx, SET_ROLES, row.id.as_str(), entry.account.roles.as_slice(), now)?;
+                    self.sign(&mut tx, admins::account(&row.name, Some(row.revision))).await?;
                 }
                 opened(&mut tx, &row.id, entry).await?
             }
@@ -69,6 +70,7 @@ impl Store {
             None => {
                 admins::insert(&mut tx, &entry.account, now).await?;
                 x!(tx, VOUCH, entry.account.id.as_str(), issuer, subject)?;
+                self.sign(&mut tx, admins::account(&entry.account.name, None)).await?;
                 opened(&mut tx, &entry.account.id, entry).await?
             }
         };
@@ -84,6 +86,7 @@ impl Store {
         if let Some(row) = one!(tx, AdminRow, BY_SUBJECT, issuer, subject)? {
             if row.roles != no_roles {
                 x!(tx, SET_ROLES, row.id.as_str(), no_roles, now)?;
+                self.sign(&mut tx, admins::account(&row.name, Some(row.revision))).await?;
             }
             admins::end(&mut tx, &row.id, &row.name, now).await?;
         }

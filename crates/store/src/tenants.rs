@@ -70,7 +70,7 @@ impl Store {
             revision,
         )
         .map_err(|error| error.or_taken(Table::Tenants))?;
-        change.commit(ChangeKind::Tenant, name.as_str()).await
+        change.commit_made(ChangeKind::Tenant, name.as_str(), name.as_str()).await
     }
 
     /// Replaces a tenant's fields; gives its new revision.

@@ -4,19 +4,21 @@
 //! The first token is a file's content. A configured file that does not exist yet is made with a random token, so that
 //! the first start needs no ceremony. Never says what was wrong with a token.
 
+use super::author::{self, Deed};
 use super::error::ApiError;
 use super::roles::{self, Act, Need, Roles};
 use super::{Shared, session};
 use axum::extract::rejection::RawPathParamsRejection;
-use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use http::{HeaderMap, Method};
+use http::{Extensions, HeaderMap, Method};
 use sha2::{Digest as _, Sha256};
 use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use store::{AdminRow, AdminState, AdminTokenRow};
@@ -113,6 +115,26 @@ pub enum Way {
     },
 }
 
+impl Way {
+    /// In one word.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Bootstrap => "bootstrap",
+            Self::Token { .. } => "token",
+            Self::Session { .. } => "session",
+        }
+    }
+
+    /// What may be told of which one it was: a token's id, the beginning of a session's.
+    pub(super) fn told_id(&self) -> &str {
+        match self {
+            Self::Bootstrap => "",
+            Self::Token { id } => id,
+            Self::Session { id, .. } => id.get(..16).unwrap_or_default(),
+        }
+    }
+}
+
 impl<S: Send + Sync> FromRequestParts<S> for Who {
     type Rejection = ApiError;
 
@@ -121,33 +143,54 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
     }
 }
 
-/// Lets a request pass whose sender may do what it asks; handlers find out who it is by [`Who`].
+/// Lets a request pass whose sender may do what it asks; handlers find out who it is by [`Who`], and have the store under
+/// its name.
 pub async fn admit(
     State(admin): State<Shared>,
     path: Result<RawPathParams, RawPathParamsRejection>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    let need = roles::need(request.method(), route.as_deref().unwrap_or_default());
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
+    let need = roles::need(request.method(), &route);
+    let source = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let source = source.map(|ConnectInfo(peer)| peer.ip().to_string()).unwrap_or_default();
+    let deed = Deed::of(request.method(), &route, path.as_ref().ok());
     if need == Need::Open {
+        let signed = deed.map(|deed| author::signed(&admin, &deed, None, source)).transpose();
+        let Ok(signed) = signed else { return ApiError::internal().into_response() };
+        request.extensions_mut().extend(signed.map(extension).unwrap_or_default());
         return next.run(request).await;
     }
     // Segments that are no UTF-8 name nothing.
     let Ok(path) = path else { return ApiError::not_found("this path").into_response() };
     let tenant = path.iter().find(|(name, _)| *name == "tenant").map(|(_, tenant)| tenant.to_owned());
     let tenant = tenant.or_else(|| in_query(request.uri().query().unwrap_or_default()));
-    let judged = match identify(&admin, request.headers()).await {
-        Ok(who) => admitted(&who, need, tenant.as_deref(), request.method(), request.headers()).map(|()| who),
-        Err(error) => Err(error),
+    let who = match identify(&admin, request.headers()).await {
+        Ok(who) => who,
+        Err(error) => return error.into_response(),
     };
-    match judged {
-        Ok(who) => {
-            request.extensions_mut().insert(who);
+    let signed = deed.as_ref().map(|deed| author::signed(&admin, deed, Some(&who), source)).transpose();
+    let Ok(signed) = signed else { return ApiError::internal().into_response() };
+    let response = match admitted(&who, need, tenant.as_deref(), request.method(), request.headers()) {
+        Ok(()) => {
+            request.extensions_mut().insert(who.clone());
+            request.extensions_mut().extend(signed.clone().map(extension).unwrap_or_default());
             next.run(request).await
         }
         Err(error) => error.into_response(),
+    };
+    if let (Some(signed), Some(deed), Some(code)) = (&signed, &deed, author::refusal(&response)) {
+        author::tell_refused(signed, deed, &who, code).await;
     }
+    response
+}
+
+/// What `State` of the handlers finds.
+fn extension(signed: Shared) -> Extensions {
+    let mut extensions = Extensions::new();
+    extensions.insert(signed);
+    extensions
 }
 
 fn in_query(query: &str) -> Option<String> {

@@ -4,13 +4,12 @@
 use super::access::{BOOTSTRAP, Way, Who};
 use super::body::Document;
 use super::error::{ApiError, FieldProblem};
-use super::extract::{Path, Query};
+use super::extract::{Path, Query, State};
 use super::resource::{Expected, Listing, PageQuery, micros, new_id, rfc3339};
 use super::roles::{Assignment, Roles};
 use super::{Shared, password};
 use crate::registry::mint;
 use axum::Json;
-use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{AdminEdit, AdminRow, AdminState, AdminTokenRow, NewAdmin, NewAdminToken, Page};

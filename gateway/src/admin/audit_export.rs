@@ -8,9 +8,8 @@
 use super::Shared;
 use super::audit::{AuditQuery, RecordView, Search, read_cursor};
 use super::error::ApiError;
-use super::extract::{Path, Query};
+use super::extract::{Path, Query, State};
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;

@@ -270,6 +270,7 @@ impl From<store::Error> for ApiError {
 /// What a row of a table is to an administrator.
 const fn noun(table: store::Table) -> &'static str {
     match table {
+        store::Table::AdminChanges => "change",
         store::Table::AdminSessions => "session",
         store::Table::AdminTokens => "token",
         store::Table::Admins => "administrator",
@@ -292,11 +293,17 @@ const fn noun(table: store::Table) -> &'static str {
     }
 }
 
+/// The word of an answer that says no, beside the answer: for those who write down what was refused.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refusal(pub &'static str);
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = self.status;
         let retry_after = self.retry_after;
+        let refusal = Refusal(self.code);
         let mut response = (status, Json(self)).into_response();
+        response.extensions_mut().insert(refusal);
         if let Some(seconds) = retry_after {
             response.headers_mut().insert(http::header::RETRY_AFTER, seconds.into());
         }

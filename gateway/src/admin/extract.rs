@@ -3,11 +3,26 @@
 //! Gives the same as axum's extractors of these names; never lets their plain-text refusals out.
 
 use super::error::ApiError;
+use super::{Admin, Shared};
 use axum::extract::FromRequestParts;
 use axum::extract::rejection::QueryRejection;
 use http::request::Parts;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize as _, Deserializer};
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// The administration under the name of whoever asks. There is no other way for a handler to reach the store, so what it
+/// writes is signed.
+pub(super) struct State<T>(pub T);
+
+impl FromRequestParts<Arc<Admin>> for State<Shared> {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, Infallible> {
+        Ok(Self(parts.extensions.get::<Shared>().cloned().unwrap_or_else(|| Shared::of(admin))))
+    }
+}
 
 /// The variables of the path.
 pub(super) struct Path<T>(pub T);

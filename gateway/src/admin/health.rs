@@ -3,10 +3,10 @@
 use super::Shared;
 use super::access::Who;
 use super::error::{ApiError, FieldProblem};
+use super::extract::State;
 use crate::audit::{self, Backlog};
 use crate::registry::compile::{BadRow, Problem};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 

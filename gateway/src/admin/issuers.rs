@@ -3,14 +3,13 @@
 use super::Shared;
 use super::body::{Document, under, value};
 use super::error::ApiError;
-use super::extract::{Path, Query};
+use super::extract::{Path, Query, State};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Resource, Update, check_name, existing_tenant, new_id, rfc3339, tenant_id,
 };
 use crate::registry::document::Problem;
 use crate::registry::issuer::IssuerDocument;
 use axum::Json;
-use axum::extract::State;
 use http::StatusCode;
 use serde::Serialize;
 use store::{IssuerRow, NewIssuer, TenantId};

@@ -3,12 +3,11 @@
 use super::Shared;
 use super::body::Document;
 use super::error::ApiError;
-use super::extract::{Path, Query};
+use super::extract::{Path, Query, State};
 use super::resource::{Expected, Listing, PageQuery, existing_tenant, micros, new_id, rfc3339, tenant_id};
 use crate::config::gather::parse_duration;
 use crate::registry::mint;
 use axum::Json;
-use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

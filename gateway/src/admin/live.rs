@@ -8,12 +8,11 @@
 use super::Shared;
 use super::access::{self, Who};
 use super::error::ApiError;
-use super::extract::Query;
+use super::extract::{Query, State};
 use super::health::AuditState;
 use super::resource::{existing_tenant, rfc3339};
 use crate::audit::{Closing, Opening};
 use crate::live::{Exchange, OpenStream, would_block};
-use axum::extract::State;
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_util::{Stream, stream};

@@ -7,6 +7,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `access` | who may come in |
+//! | `author` | under whose name the store is written, and what was refused |
 //! | `roles` | what each may do: one table |
 //! | `session`, `accounts`, `password` | administrators, their sessions and tokens |
 //! | `sso` | single sign-on at a provider |
@@ -21,9 +22,11 @@ pub mod access;
 mod accounts;
 mod audit;
 mod audit_export;
+mod author;
 mod authz;
 mod body;
 mod cards;
+mod changes;
 mod conditions;
 mod credential;
 pub mod error;
@@ -65,9 +68,10 @@ use crate::seal::Seal;
 use crate::telemetry::Metrics;
 use crate::upstream::Upstream;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::Store;
+use store::{Author, Store};
 use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi as _;
 use utoipa::openapi::Required;
@@ -79,8 +83,10 @@ use utoipa_axum::routes;
 
 /// What the handlers work on.
 pub struct Admin {
-    /// Where everything is kept.
-    pub store: Store,
+    /// Where everything is kept; handlers have it signed, see [`Shared`].
+    unsigned: Store,
+    /// How often it is written down that something was refused.
+    refused_changes: author::Pace,
     /// The time.
     pub clock: Clock,
     /// Opens and closes sealed columns.
@@ -132,7 +138,8 @@ pub struct Admin {
 impl Admin {
     fn new(app: &App, bound: SocketAddr) -> Self {
         Self {
-            store: app.store.clone(),
+            unsigned: app.store.clone(),
+            refused_changes: author::Pace::default(),
             clock: app.clock.clone(),
             seal: Arc::clone(&app.seal),
             compiler: Arc::clone(&app.compiler),
@@ -185,13 +192,38 @@ impl Desk {
     }
 }
 
-/// State of the router.
-pub type Shared = Arc<Admin>;
+/// What a handler works on: the administration, and the store under the name of whoever asks.
+#[derive(Clone)]
+pub struct Shared {
+    admin: Arc<Admin>,
+    /// Where everything is kept. What is changed by way of it is told under the asking one's name.
+    pub store: Store,
+}
+
+impl Shared {
+    /// Under nobody's name: for finding out who asks.
+    fn of(admin: &Arc<Admin>) -> Self {
+        Self { admin: Arc::clone(admin), store: admin.unsigned.clone() }
+    }
+
+    /// Under this name.
+    fn by(&self, author: Author) -> Self {
+        Self { admin: Arc::clone(&self.admin), store: self.admin.unsigned.by(author) }
+    }
+}
+
+impl Deref for Shared {
+    type Target = Admin;
+
+    fn deref(&self) -> &Admin {
+        &self.admin
+    }
+}
 
 #[derive(utoipa::OpenApi)]
 #[openapi(info(
     title = "Chancery admin API",
-    description = "Tenants, cards, principals, keys, issuers, grants, conditions, policies, signing keys and the audit trail of a Chancery gateway.",
+    description = "Tenants, cards, principals, keys, issuers, grants, conditions, policies, signing keys, the audit trail and the trail of changes of a Chancery gateway.",
     license(name = "Apache-2.0")
 ), modifiers(&Common), security(("admin_token" = [])))]
 struct Description;
@@ -254,7 +286,7 @@ fn with_names(mut description: utoipa::openapi::OpenApi) -> utoipa::openapi::Ope
     description
 }
 
-fn described() -> OpenApiRouter<Shared> {
+fn described() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(session::sign_in, session::sign_out))
         .routes(routes!(sso::start))
@@ -276,7 +308,8 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(cards::set_credential))
         .routes(routes!(cards::sign))
         .routes(routes!(trial::run))
-        .routes(routes!(cards::history))
+        .routes(routes!(cards::versions::history))
+        .routes(routes!(cards::versions::go_back))
         .routes(routes!(principals::list, principals::create))
         .routes(routes!(principals::read, principals::update, principals::delete))
         .routes(routes!(keys::list, keys::create))
@@ -291,6 +324,7 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(policies::guard_key))
         .routes(routes!(policies::read, policies::update, policies::delete))
         .routes(routes!(policies::history))
+        .routes(routes!(policies::go_back))
         .routes(routes!(simulate::simulate_policy))
         .routes(routes!(signing_keys::list, signing_keys::create))
         .routes(routes!(signing_keys::read, signing_keys::update))
@@ -305,6 +339,8 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(audit::summaries))
         .routes(routes!(audit_export::export))
         .routes(routes!(shadow::read))
+        .routes(routes!(changes::all))
+        .routes(routes!(changes::of_tenant))
         .routes(routes!(live::watch))
         .routes(routes!(stats::read))
         .routes(routes!(health::read))
@@ -319,11 +355,11 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 /// The admin API and its page on the listener that was bound here; what each operation needs is in `roles`.
 pub fn router(app: &App, bound: SocketAddr) -> Desk {
     let admin = Arc::new(Admin::new(app, bound));
-    let shared = Arc::clone(&admin);
+    let shared = Shared::of(&admin);
     let (routes, description) = described().split_for_parts();
     let description = Arc::new(with_names(with_revisions(description)));
     let router = routes
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(&admin), access::admit))
+        .layer(axum::middleware::from_fn_with_state(shared.clone(), access::admit))
         .route(
             "/api/openapi.json",
             axum::routing::get(move || {

@@ -3,13 +3,12 @@
 use super::Shared;
 use super::body::{Document, value};
 use super::error::ApiError;
-use super::extract::{Path, Query};
+use super::extract::{Path, Query, State};
 use super::resource::{
     Create, Expected, Listing, PageQuery, Resource, Update, check_name, existing_tenant, new_id, rfc3339, tenant_id,
 };
 use crate::registry::settings::{CallLimits, PrincipalSettings};
 use axum::Json;
-use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{IfMatch, NewPrincipal, PrincipalKind, PrincipalRow, PrincipalState, TenantId};

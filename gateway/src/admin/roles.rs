@@ -111,6 +111,7 @@ pub const RULES: &[(&str, &str, Need)] = &[
     ("GET", "/api/v1/audit/export/{format}", Need::Tenant(Act::Read)),
     ("GET", "/api/v1/audit/refusals", Need::Tenant(Act::Read)),
     ("GET", "/api/v1/audit/shadow", Need::Tenant(Act::Read)),
+    ("GET", "/api/v1/changes", Need::Platform),
     ("GET", "/api/v1/live", Need::Tenant(Act::Read)),
     ("GET", "/api/v1/stats", Need::Tenant(Act::Read)),
     ("GET", "/api/v1/tenants", Need::SignedIn),
@@ -131,6 +132,8 @@ pub const RULES: &[(&str, &str, Need)] = &[
     ("POST", "/api/v1/tenants/{tenant}/cards/{name}/sign", Need::Tenant(Act::Read)),
     ("POST", "/api/v1/tenants/{tenant}/cards/{name}/state", Need::Tenant(Act::Operate)),
     ("POST", "/api/v1/tenants/{tenant}/cards/{name}/try", Need::Tenant(Act::Operate)),
+    ("PUT", "/api/v1/tenants/{tenant}/cards/{name}/version", Need::Tenant(Act::Administer)),
+    ("GET", "/api/v1/tenants/{tenant}/changes", Need::Tenant(Act::Read)),
     ("GET", "/api/v1/tenants/{tenant}/conditions", Need::Tenant(Act::Read)),
     ("POST", "/api/v1/tenants/{tenant}/conditions", Need::Tenant(Act::Administer)),
     ("GET", "/api/v1/tenants/{tenant}/conditions/{name}", Need::Tenant(Act::Read)),
@@ -164,6 +167,7 @@ pub const RULES: &[(&str, &str, Need)] = &[
     ("DELETE", "/api/v1/tenants/{tenant}/policies/{name}", Need::Tenant(Act::Administer)),
     ("GET", "/api/v1/tenants/{tenant}/policies/{name}/history", Need::Tenant(Act::Read)),
     ("POST", "/api/v1/tenants/{tenant}/policies/{name}/simulate", Need::Tenant(Act::Read)),
+    ("PUT", "/api/v1/tenants/{tenant}/policies/{name}/version", Need::Tenant(Act::Administer)),
     ("GET", "/api/v1/tenants/{tenant}/principals", Need::Tenant(Act::Read)),
     ("POST", "/api/v1/tenants/{tenant}/principals", Need::Tenant(Act::Administer)),
     ("GET", "/api/v1/tenants/{tenant}/principals/{name}", Need::Tenant(Act::Read)),
@@ -261,6 +265,13 @@ impl Roles {
     #[must_use]
     pub fn sees(&self, tenant: &str) -> bool {
         self.0.iter().any(|one| one.reaches(tenant))
+    }
+
+    /// The greatest role in `tenant`, or anywhere.
+    #[must_use]
+    pub fn greatest(&self, tenant: Option<&str>) -> Option<Role> {
+        let mine = |role: Role| self.0.iter().any(|one| one.role == role && tenant.is_none_or(|at| one.reaches(at)));
+        Role::ALL.into_iter().find(|role| mine(*role))
     }
 
     /// Whether these are a platform administrator's.

@@ -9,6 +9,7 @@ use super::access::{self, Way, Who};
 use super::accounts::{self, NAME_RULE, Source};
 use super::body::Document;
 use super::error::ApiError;
+use super::extract::State;
 use super::password::Counted;
 use super::resource::{new_id, rfc3339};
 use super::roles::{Assignment, Roles};
@@ -16,7 +17,7 @@ use super::sso::{Sso, SsoOffer};
 use crate::clock::Micros;
 use crate::config::Passwords;
 use axum::Json;
-use axum::extract::{ConnectInfo, Extension, State};
+use axum::extract::{ConnectInfo, Extension};
 use axum::response::{IntoResponse, Response};
 use http::header::{COOKIE, HOST, ORIGIN, SET_COOKIE};
 use http::uri::Authority;
@@ -182,14 +183,13 @@ pub(super) async fn me(State(admin): State<Shared>, who: Who) -> Result<Json<Me>
 }
 
 fn me_of(admin: &Shared, who: &Who, session: Option<(Micros, Source)>) -> Me {
-    let (way, csrf) = match &who.way {
-        Way::Bootstrap => ("bootstrap", None),
-        Way::Token { .. } => ("token", None),
-        Way::Session { csrf, .. } => ("session", Some(csrf.clone())),
+    let csrf = match &who.way {
+        Way::Bootstrap | Way::Token { .. } => None,
+        Way::Session { csrf, .. } => Some(csrf.clone()),
     };
     Me {
         name: who.name.clone(),
-        way,
+        way: who.way.name(),
         roles: who.roles.0.clone(),
         csrf,
         source: session.map(|(_, source)| source),

@@ -9,12 +9,11 @@
 
 use super::Shared;
 use super::error::ApiError;
-use super::extract::{Query, limit};
+use super::extract::{Query, State, limit};
 use super::resource::{existing_tenant, rfc3339};
 use crate::audit::ship::rows::Mark;
 use crate::registry::{TenantWorld, grants};
 use axum::Json;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{AuditCalls, Page, TenantId};

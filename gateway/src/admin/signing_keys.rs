@@ -3,11 +3,10 @@
 use super::Shared;
 use super::body::Document;
 use super::error::ApiError;
-use super::extract::{Path, Query};
+use super::extract::{Path, Query, State};
 use super::resource::{Expected, Listing, PageQuery, existing_tenant, rfc3339, tenant_id};
 use crate::registry::mint;
 use axum::Json;
-use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::StatusCode;

@@ -4,13 +4,12 @@
 use super::Shared;
 use super::body::{Document, under, value};
 use super::error::ApiError;
-use super::extract::{Path, limit};
+use super::extract::{Path, State, limit};
 use super::resource::{existing_tenant, micros, rfc3339};
 use crate::audit::Closing;
 use crate::simulate::recorded::{Exchange, Replayed, Written, replay};
 use crate::simulate::{Simulated, simulate, surface};
 use axum::Json;
-use axum::extract::State;
 use guard::Surface;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

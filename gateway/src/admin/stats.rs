@@ -5,10 +5,9 @@
 
 use super::Shared;
 use super::error::ApiError;
-use super::extract::{Query, limit};
+use super::extract::{Query, State, limit};
 use super::resource::{existing_tenant, rfc3339};
 use axum::Json;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use store::{AuditEdge, AuditSlot};

@@ -11,6 +11,7 @@ mod call;
 mod card;
 mod card_try;
 mod card_verify;
+mod changes;
 mod conditions;
 mod config;
 #[cfg(feature = "demo")]
@@ -24,10 +25,12 @@ mod key;
 mod live;
 mod migrate;
 mod output;
+mod policy;
 mod resource;
 mod serve;
 mod signing_key;
 mod stats;
+mod versions;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -85,6 +88,8 @@ enum Command {
     /// Register, publish, verify and inspect agent cards.
     #[command(subcommand)]
     Card(card::CardCommand),
+    /// Show who changed what, and what was refused.
+    Changes(changes::ChangesArgs),
     /// Say under which conditions grants hold (Cedar policies).
     #[command(subcommand)]
     Conditions(conditions::ConditionsCommand),
@@ -109,7 +114,7 @@ enum Command {
     Openapi,
     /// Write guardrail policies.
     #[command(subcommand)]
-    Policy(ResourceCommand),
+    Policy(policy::PolicyCommand),
     /// Manage who calls.
     #[command(subcommand)]
     Principal(ResourceCommand),
@@ -189,6 +194,7 @@ impl Cli {
             Command::Authz(command) => block_on(async { Ok(authz::run(command, admin).await?) }),
             Command::Call(args) => block_on(call::run(args, admin.json)),
             Command::Card(command) => block_on(card::run(command, admin)),
+            Command::Changes(args) => block_on(async { Ok(changes::run(&args, admin).await?) }),
             Command::Conditions(command) => block_on(async { Ok(conditions::run(command, admin).await?) }),
             Command::Config(command) => command.run(&common),
             #[cfg(feature = "demo")]
@@ -201,7 +207,7 @@ impl Cli {
             Command::Live(args) => block_on(async { Ok(live::run(args, admin).await?) }),
             Command::Migrate(command) => command.run(&common),
             Command::Openapi => say(&(crate::admin::openapi().to_pretty_json().map_err(anyhow::Error::from)? + "\n")),
-            Command::Policy(command) => resource(Kind::Policy, command, admin),
+            Command::Policy(command) => block_on(async { Ok(policy::run(command, admin).await?) }),
             Command::Principal(command) => resource(Kind::Principal, command, admin),
             Command::Serve(command) => command.run(&common),
             Command::SigningKey(command) => block_on(async { Ok(signing_key::run(command, admin).await?) }),

@@ -29,7 +29,8 @@ pub(super) struct VersionArgs {
     #[command(flatten)]
     named: Named,
     /// The version's number, as `history` shows it.
-    version: i64,
+    #[arg(value_name = "VERSION")]
+    number: i64,
 }
 
 /// Arguments of `diff`.
@@ -69,7 +70,7 @@ pub(super) async fn run(kind: Kind, command: VersionsCommand, admin: &AdminArgs)
             if admin.json { output::json(&Value::Array(items)) } else { output::table(VERSIONS, &items) }
         }
         VersionsCommand::Version(args) => {
-            let found = one(&api, &path(kind, &args.named)?, args.version).await?;
+            let found = one(&api, &path(kind, &args.named)?, args.number).await?;
             output::json(if admin.json { &found } else { &found["spec"] })
         }
         VersionsCommand::Diff(args) => diff(&api, &path(kind, &args.named)?, &args).await,

@@ -559,7 +559,8 @@ const fn kind(table: Table) -> &'static str {
         Table::Principals => "principal",
         Table::SigningKeys => "signing_key",
         Table::Tenants => "tenant",
-        Table::AdminSessions
+        Table::AdminChanges
+        | Table::AdminSessions
         | Table::AdminTokens
         | Table::Admins
         | Table::AuditMarks

@@ -3,6 +3,7 @@
 mod access;
 mod bounds;
 mod cards;
+mod changes;
 mod description;
 mod identity;
 mod keys;

@@ -183,8 +183,9 @@ async fn everything_of_a_tenant_is_made_from_a_shell() {
 async fn policies_go_back_from_a_shell() {
     let desk = Desk::acme().await;
     let made = desk.make("/tenants/acme/policies", "words", &policy_spec("heron")).await;
-    let changed = desk.put("/tenants/acme/policies/words", &policy_spec("stork"), made["revision"].as_i64().unwrap());
-    assert_eq!(changed.await.status, StatusCode::OK);
+    let revision = made["revision"].as_i64().unwrap();
+    let changed = desk.put("/tenants/acme/policies/words", &policy_spec("stork"), revision).await;
+    assert_eq!(changed.status, StatusCode::OK);
     desk.says(&["policy", "history", "words"], 0, &["VERSION", "2  ", "1  ", "admin"]).await;
     desk.says(&["policy", "version", "words", "1"], 0, &["heron"]).await;
     desk.says(&["policy", "diff", "words"], 0, &["version 1 → 2", "/detectors: ", "stork"]).await;

@@ -1,5 +1,6 @@
 //! The store's tests, each on SQLite in a file, SQLite in memory and PostgreSQL.
 
+mod admin_changes;
 mod admins;
 mod audit;
 mod cards;

@@ -6,6 +6,7 @@ use crate::sql::Statements;
 use crate::testing;
 
 const ALL: &[(&str, &Statements)] = &[
+    ("admin_changes", &crate::admin_changes::STATEMENTS),
     ("admins", &crate::admins::STATEMENTS),
     ("audit", &crate::audit::STATEMENTS),
     ("cards", &crate::cards::STATEMENTS),
@@ -44,6 +45,7 @@ const SHARED: &[(&str, &str)] = &[
 
 /// Statements that belong to no tenant, and why.
 const TENANTLESS: &[(&str, &str)] = &[
+    ("admin_changes::LIST_ALL", "the platform's administrators see all"),
     ("admins::BY_ID", "administrators belong to no tenant"),
     ("admins::BY_NAME", "administrators belong to no tenant"),
     ("admins::COUNT", "administrators belong to no tenant"),
