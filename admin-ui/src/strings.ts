@@ -205,7 +205,7 @@ export const s = {
 
   // In the middle of a task
   inTask: 'Authorisation in the middle of a task', inTaskLead: 'An agent may stop a task until it is authorised. With this client the gateway gets a token and gives it to the agent with the caller’s next message on that task; the caller never sees it. Grant send on such an agent to those whom you would let use the client.',
-  inTaskNone: 'None: a task that waits stays as the agent left it.', inTaskIs: 'OAuth 2 client', inTaskHeader: 'Header', inTaskHeaderHint: 'Where the agent looks for it; Authorization if empty. Not the header of the credential above.', removeInTask: 'Remove the client?', removeInTaskText: 'Tasks that wait for authorisation get none from the gateway any more. The secret is erased.',
+  inTaskNone: 'None: a task that waits stays as the agent left it.', inTaskIs: 'OAuth 2 client', setClient: 'Set a client', anotherClient: 'Set another client', noClient: 'Take the client away', inTaskHeader: 'Header', inTaskHeaderHint: 'Where the agent looks for it; Authorization if empty. Not the header of the credential above.', removeInTask: 'Remove the client?', removeInTaskText: 'Tasks that wait for authorisation get none from the gateway any more. The secret is erased.',
 
   // Gateway
   settingsLead: 'How the gateway is. Its configuration is in its file and environment: chancery config show.', gateway: 'Gateway', readyWord: 'ready', database: 'Database', answers: 'answers', answersNot: 'does not answer', revision: 'Revision', publicAddress: 'Callers reach it at',

@@ -38,7 +38,7 @@ export async function changesSteps({ step, check, axeClean, api, call, page, ADM
 
   await step('the client of tasks that wait is set and removed', async () => {
     await page.goto(`${ADMIN}/t/lab/agents/digits?tab=settings`)
-    await page.getByRole('button', { name: 'Set one: Authorisation in the middle of a task' }).click()
+    await page.getByRole('button', { name: 'Set a client' }).click()
     await page.getByLabel('Token endpoint').fill(`${new URL(agent).origin}/oauth/token`)
     await page.getByLabel('Client id').fill('gateway')
     await page.getByLabel('Client secret', { exact: true }).fill('canary-of-the-client')
@@ -47,7 +47,7 @@ export async function changesSteps({ step, check, axeClean, api, call, page, ADM
     await page.getByText('OAuth 2 client').waitFor()
     const shown = (await api('GET', '/tenants/lab/cards/digits')).body
     check(JSON.stringify(shown.spec.upstream.in_task_authorisation) === '{"type":"oauth2"}', 'it is set, and not shown')
-    await page.getByRole('button', { name: 'Remove: Authorisation in the middle of a task' }).click()
+    await page.getByRole('button', { name: 'Take the client away' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
     await page.getByText('None: a task that waits').waitFor()
   })
@@ -74,10 +74,13 @@ export async function changesSteps({ step, check, axeClean, api, call, page, ADM
   })
 
   await step('an exchange shows how long each part of it took', async () => {
-    const { key } = (await api('POST', '/tenants/lab/keys', { principal: 'finance-bot' })).body
-    await call('lab', 'echo', key, 'how long')
+    await api('POST', '/tenants/lab/principals', { name: 'timed', spec: {} })
+    await api('POST', '/tenants/lab/grants', { name: 'timed', spec: { principal: 'timed', cards: ['echo'], operations: ['send'] } })
+    const { key } = (await api('POST', '/tenants/lab/keys', { principal: 'timed' })).body
+    const answer = await call('lab', 'echo', key, 'how long')
+    check(answer.status === 200, `the call is answered: ${answer.text}`)
     let record
-    for (let tries = 0; tries < 100 && !record?.detail?.closed?.stages; tries += 1) record = (await api('GET', '/audit?tenant=lab&limit=1')).body.items[0]
+    for (let tries = 0; tries < 200 && !record?.closed_at; tries += 1) record = (await api('GET', '/audit?tenant=lab&principal=timed&limit=1')).body.items[0]
     check(record?.detail?.closed?.stages?.agent_us > 0, 'the record says how long the agent took')
     await page.goto(`${ADMIN}/t/lab/exchanges/${encodeURIComponent(record.correlation_id)}`)
     await page.getByText('As measured part by part').waitFor()

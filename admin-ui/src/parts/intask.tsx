@@ -35,8 +35,8 @@ export function InTaskState({ card, mayWrite }: { card: Card; mayWrite: boolean 
     <>
       <Group gap={8}>
         {isSet ? <><Mark tone="good">{s.isSet}</Mark><span>{s.inTaskIs}</span></> : <span className="muted">{s.inTaskNone}</span>}
-        {mayWrite && <Button size="compact-xs" variant="default" onClick={() => setReplacing(true)} aria-label={`${isSet ? s.replace : s.setCredential}: ${s.inTask}`}>{isSet ? s.replace : s.setCredential}</Button>}
-        {mayWrite && isSet && <Button size="compact-xs" variant="default" onClick={() => setRemoving(true)} aria-label={`${s.remove}: ${s.inTask}`}>{s.remove}</Button>}
+        {mayWrite && <Button size="compact-xs" variant="default" onClick={() => setReplacing(true)}>{isSet ? s.anotherClient : s.setClient}</Button>}
+        {mayWrite && isSet && <Button size="compact-xs" variant="default" onClick={() => setRemoving(true)}>{s.noClient}</Button>}
       </Group>
       {replacing && <Replace put={put} close={() => setReplacing(false)} />}
       <Confirm
