@@ -16,6 +16,9 @@ fn main() {
     for bytes in [4 << 10, 64 << 10, 1 << 20] {
         whole_text(bytes);
     }
+    for (name, detectors) in [("words and patterns", PATTERNS), ("all our detectors", DETECTORS)] {
+        one_call(name, detectors);
+    }
     one_token_of_a_stream();
     memory();
     unpleasant_texts();
@@ -65,8 +68,43 @@ const PROSE: &str = "An agent answers in events, and each event carries a piece 
 together with what came before, and lets it go as soon as nothing that follows could change the verdict. Most of the time that is at \
 once; in 2024 we measured a few characters on average, mostly the word that is being written (see section 3.1). ";
 
+/// What a tenant would have as a start.
+const PATTERNS: &str = r#"
+    {"id":"words","name":"code-names","words":["Blue Heron","Project Cassowary","Night Kestrel"],"whole_word":true,"action":"block"},
+    {"id":"pattern","name":"injection","pattern":"(?i)ignore\\s{1,8}all\\s{1,8}previous\\s{1,8}instructions","max_length":200,"action":"block"},
+    {"id":"pattern","name":"aws-key","pattern":"AKIA[0-9A-Z]{16}","max_length":20,"action":"redact"},
+    {"id":"pattern","name":"github-token","pattern":"gh[pousr]_[A-Za-z0-9]{36}","max_length":44,"action":"redact"}"#;
+
+/// A call and its answer, 2 KB of both, as they stand on the wire.
+fn one_call(name: &str, detectors: &str) {
+    let prose = |bytes: usize| PROSE.chars().cycle().take(bytes).collect::<String>();
+    let asked = format!(
+        r#"{{"message":{{"messageId":"5f0c2b9e-8a51-4f57-9d0e-3f6f0c9b7a11","role":"ROLE_USER","parts":[{{"text":"{}"}}]}}}}"#,
+        prose(880)
+    );
+    let answered = format!(
+        r#"{{"task":{{"id":"7a510001-4a7d-4c1b-9e3f-0000000000d7","contextId":"c0e70002-4a7d-4c1b-9e3f-0000000000d7","status":{{"state":"TASK_STATE_COMPLETED","timestamp":"2026-01-01T00:00:00Z"}},"artifacts":[{{"artifactId":"artifact-1","name":"answer","parts":[{{"text":"{}"}}]}}]}}}}"#,
+        prose(740)
+    );
+    let pipeline = pipeline_of(detectors);
+    let trees = [asked, answered].map(|text| read(text.as_bytes(), &Limits::default()).unwrap());
+    let look = || {
+        for tree in &trees {
+            let mut tree = tree.clone();
+            black_box(pipeline.inspect(Surface::Outbound, &mut tree, &|_| false));
+        }
+    };
+    let mut took = timed(look, 5_000);
+    took.sort_unstable();
+    println!("a call and its answer, {name}: median {:?}, p99 {:?}", took[took.len() / 2], took[took.len() * 99 / 100]);
+}
+
 fn pipeline() -> Arc<Pipeline> {
-    let document = format!(r#"{{"surfaces":["a2a_outbound"],"detectors":[{DETECTORS}]}}"#);
+    pipeline_of(DETECTORS)
+}
+
+fn pipeline_of(detectors: &str) -> Arc<Pipeline> {
+    let document = format!(r#"{{"surfaces":["a2a_outbound"],"detectors":[{detectors}]}}"#);
     let document = read(document.as_bytes(), &Limits::default()).unwrap();
     Arc::new(Pipeline::compile(&document, &Options { key: b"bench", policy: "bench", version: 1 }).unwrap())
 }

@@ -2,7 +2,9 @@
 harmless identifiers, and the transforms of the robustness test. Seeded, so that everybody gets the same."""
 
 import base64
+import pathlib
 import random
+import re
 import string
 import uuid
 
@@ -157,6 +159,30 @@ def near(seed=4, count=1500):
         lambda: f"lines {g.randint(100, 999)}-{g.randint(1000, 9999)}", lambda: f"user@host in shell, @decorator {g.randint(1, 99)}",
     ]
     return [kinds[at % len(kinds)]() for at in range(count)]
+
+
+# What attacks use and ordinary people too.
+TRIGGERS = [
+    "ignor", "overrid", "bypass", "disregard", "forg[eo]t", "prompt", "instruct", "password", "admin", "secret", "jailbr", r"\bact(s|ed|ing)? as\b",
+    "pretend", "(do not|don't|never|without) tell|tell no", "base64", "decod|encod", "token", "credential", "api key", "inject", "hack", "exploit",
+    "role.?play", "(developer|debug|maintenance) mode", r"\broots?\b|sudo", "reveal", "hidden", "confidential", "leak", "restrict", "previous", "disabl",
+    "attack", r"execut(e|es|ed|ing|ion)\b", "delet", "system", r"\brules?\b", "you are now", "from now on", "malicious|malware|phish", "simulat",
+    "hypothetical", "privilege", "backdoor", "safety", "filter", r"\bshell\b", "verbatim|word for word", "quietly|silently",
+]
+
+
+def trigger_words():
+    """Number of trigger words → the sentences of `trigger-words.txt` that have so many."""
+    sets, number = {}, 0
+    for line in (pathlib.Path(__file__).parent / "trigger-words.txt").read_text().splitlines():
+        if line.startswith("#"):
+            number = int(line[1:]) if line[1:].strip().isdigit() else number
+            continue
+        count = sum(re.search(word, line, re.I) is not None for word in TRIGGERS)
+        if count != number:
+            raise ValueError(f"{count} trigger words, not {number}: {line}")
+        sets.setdefault(number, []).append(line)
+    return sets
 
 
 HOMOGLYPHS = str.maketrans("aceiopsxyAEOPC", "асеіорѕхуАЕОРС")

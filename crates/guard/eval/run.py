@@ -15,6 +15,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import beside
@@ -26,27 +27,42 @@ CACHE = ROOT / "target" / "eval"
 
 
 def fetch():
-    """Downloads what is pinned and checks it; gives folder by package, and what is missing."""
+    """Downloads what is pinned and checks it; gives folder by package of the sets, the same with its pages of the security
+    documentation, and what is missing."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    folders, missing = {}, []
+    folders, manuals, missing = {}, {}, []
     for line in (HERE / "packages.txt").read_text().splitlines():
         if not line or line.startswith("#"):
             continue
-        name, digest = line.split()
-        package = name.split("==")[0]
-        stem = package.replace("-", "_") + "-" + name.split("==")[1]
-        wheels = glob.glob(str(CACHE / (stem + "-*.whl")))
-        if not wheels:
-            subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(CACHE), name], check=False)
-            wheels = glob.glob(str(CACHE / (stem + "-*.whl")))
-        if not wheels or hashlib.sha256(open(wheels[0], "rb").read()).hexdigest() != digest:
+        name, digest, *pages = line.split()
+        package, version = name.split("==")
+        folder = unpacked(name, f"{package.replace('-', '_')}-{version}", digest, bool(pages))
+        if folder is None:
             missing.append(name)
-            continue
-        folder = CACHE / stem
-        if not folder.exists():
-            zipfile.ZipFile(wheels[0]).extractall(folder)
-        folders[package] = folder
-    return folders, missing
+        elif pages:
+            manuals[package] = (folder, pages[0])
+        else:
+            folders[package] = folder
+    return folders, manuals, missing
+
+
+def unpacked(name, stem, digest, source):
+    """The folder of a package, fetched if need be; none unless its hash is the pinned one. Documentation comes with sources only."""
+    pattern = str(CACHE / (stem + ("*.tar.gz" if source else "-*.whl")))
+    if not glob.glob(pattern):
+        form = ["--no-binary", ":all:"] if source else []
+        subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", *form, "-d", str(CACHE), name], check=False)
+    found = glob.glob(pattern)
+    if not found or hashlib.sha256(open(found[0], "rb").read()).hexdigest() != digest:
+        return None
+    folder = CACHE / stem
+    if not folder.exists():
+        if source:
+            with tarfile.open(found[0]) as archive:
+                archive.extractall(folder, filter="data")
+        else:
+            zipfile.ZipFile(found[0]).extractall(folder)
+    return folder
 
 
 def shingles(text):
@@ -111,14 +127,47 @@ def documentation(folders, count=12427):
         for path in sorted(folder.rglob("*.py")):
             if re.search(r"attack|inject|jailbreak|probe|dataset|payload|detector|dan|default_suites", str(path.relative_to(folder)), re.I):
                 continue
-            try:
-                tree = ast.parse(open(path, errors="replace").read())
-            except SyntaxError:
-                continue
-            for node in ast.walk(tree):
-                if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-                    lines.update(line.strip() for line in (ast.get_docstring(node) or "").splitlines())
+            for text in docstrings(path):
+                lines.update(line.strip() for line in text.splitlines())
     return sample([line for line in lines if len(line) >= 30], count)
+
+
+def manual(manuals):
+    """Paragraphs of the security documentation: pages and docstrings; code and tables left out."""
+    paragraphs = set()
+    for folder, pages in manuals.values():
+        for path in sorted(folder.rglob("*")):
+            if not re.search(pages, "/" + str(path.relative_to(folder))):
+                continue
+            for text in pages_of(path):
+                for block in re.split(r"\n[ \t]*\n", text):
+                    lines = block.splitlines()
+                    if lines and not lines[0].startswith((" ", "\t", "..", "```", "|", "+--", "===", "---")):
+                        paragraphs.add(" ".join(line.strip() for line in lines))
+    return sorted(one for one in paragraphs if 60 <= len(one) <= 4000)
+
+
+def pages_of(path):
+    if path.suffix in (".txt", ".rst", ".md"):
+        return [open(path, errors="replace").read()]
+    return docstrings(path) if path.suffix == ".py" else []
+
+
+def docstrings(path):
+    try:
+        tree = ast.parse(open(path, errors="replace").read())
+    except SyntaxError:
+        return []
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+def harmless(manuals):
+    """Texts that look dangerous and are not: name → texts."""
+    sets = {f"trigger words, {number} a sentence": texts for number, texts in generate.trigger_words().items()}
+    if manuals:
+        sets["security documentation, paragraphs"] = manual(manuals)
+    return sets
 
 
 def judge(policy, texts, stream=False):
@@ -160,7 +209,7 @@ def main():
     parser.add_argument("--alone", action="store_true", help="without the other engines")
     args = parser.parse_args()
     PROFILE = args.profile
-    folders, missing = fetch()
+    folders, manuals, missing = fetch()
     half = lambda text: (hashlib.sha256(text.encode("utf-8", "replace")).digest()[0] % 2 == 0) == (args.half == "dev")
     mine = lambda texts: [text for text in texts if half(text)]
     out = []
@@ -181,6 +230,9 @@ def main():
         hits = flagged(judged, "secret.")
         note(f"* false alarms on {name}: {wilson(sum(hits), len(hits))}")
         show(args, texts, hits, True)
+    hard = {name: mine(texts) for name, texts in harmless(manuals).items()}
+    judged_hard = {name: judge(POLICY, texts) for name, texts in hard.items()}
+    looks_dangerous(note, args, hard, judged_hard, "secret.")
     note("\n### Personal data\n")
     note("| kind | precision | recall | F1 |\n|---|---|---|---|")
     made_pii, nearly = [(kind, text) for kind, text in generate.pii() if half(text)], mine(generate.near())
@@ -202,6 +254,7 @@ def main():
     hits = flagged(judged_docs, "pii.")
     note(f"* documentation lines flagged: {wilson(sum(hits), len(hits))}")
     show(args, docs, hits, True)
+    looks_dangerous(note, args, hard, judged_hard, "pii.")
     note("\n### Injection, threshold 70\n")
     note("| set | share |\n|---|---|")
     sets, benign = attacks(folders)
@@ -217,6 +270,15 @@ def main():
         hits = [one["score"] >= 70 for one in judge(POLICY, texts)]
         note(f"| {name} (false) | {wilson(sum(hits), len(hits))} |")
         show(args, texts, hits, True)
+    hits_hard = {name: [one["score"] >= 70 for one in judged] for name, judged in judged_hard.items()}
+    for name, hits in hits_hard.items():
+        note(f"| {name} (false) | {wilson(sum(hits), len(hits))} |")
+        show(args, hard[name], hits, True)
+    bastion = [one["score"] >= 70 for one in judge(POLICY, mine(benign.get("bastion benign", [])))]
+    words = bastion + [hit for name, hits in hits_hard.items() if name.startswith("trigger words") for hit in hits]
+    note(f"| **hard benign**: bastion benign and trigger words (false) | {wilson(sum(words), len(words))} |")
+    every = bastion + [hit for hits in hits_hard.values() for hit in hits]
+    note(f"| **hard benign**, the documentation too (false) | {wilson(sum(every), len(every))} |")
     hits = [one["score"] >= 70 for one in judged_docs]
     note(f"| documentation lines (false) | {wilson(sum(hits), len(hits))} |")
     show(args, docs, hits, True)
@@ -241,15 +303,26 @@ def main():
         beside.secrets(note, CACHE, (secret_texts, docs, ids), lambda texts: flagged(judge(POLICY, texts), "secret."))
         beside.personal(note, CACHE, (made_pii, nearly, docs), lambda texts: [one["kinds"] for one in judge(POLICY, texts)])
         wanted = {name: mine(texts) for name, texts in sets.items()}
-        harmless = {name: mine(texts) for name, texts in benign.items()} | {f"documentation ({len(few)} lines)": few}
+        calm = {name: mine(texts) for name, texts in benign.items()}
+        calm["trigger words"] = [text for name, texts in hard.items() if name.startswith("trigger words") for text in texts]
+        calm["security documentation"] = hard.get("security documentation, paragraphs", [])
+        calm[f"documentation ({len(few)} lines)"] = few
         ours = lambda texts: [one["score"] >= 70 for one in judge(POLICY, texts)]
-        beside.injection(note, CACHE, (wanted, harmless), generate.transforms(), ours)
+        beside.injection(note, CACHE, (wanted, calm), generate.transforms(), ours)
     if args.write:
         publish(pathlib.Path(args.write), "\n".join(out))
 
 
 def formats_value(text):
     return max(re.findall(r"[^\s\"'`(){}]+", text), key=len)
+
+
+def looks_dangerous(note, args, texts, judged, prefix):
+    """The false alarms of one detector on what only looks dangerous."""
+    for name, ones in judged.items():
+        hits = [any(kind.startswith(prefix) for kind in one["kinds"]) for one in ones]
+        note(f"* false alarms on {name}: {wilson(sum(hits), len(hits))}")
+        show(args, texts[name], hits, True)
 
 
 def show(args, texts, hits, wanted):

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::detector::builtin::{Builtins, Reach};
+use crate::detector::builtin::{self, Builtins, Reach};
 use crate::detector::injection::{Quotes, Seen};
 use crate::detector::pattern::Pattern;
 use crate::detector::url::{self, Addresses};
@@ -87,6 +87,15 @@ pub(crate) struct Scanned {
     pub(crate) flooded: Vec<usize>,
 }
 
+impl Scanned {
+    /// Whether nothing at all was seen.
+    pub(crate) fn is_clean(&self) -> bool {
+        let Self { matches, signals, hidden, nested, failed, flooded } = self;
+        let shown = hidden.hidden == 0 && hidden.row == 0;
+        matches.is_empty() && signals.is_empty() && shown && nested.is_none() && failed.is_empty() && flooded.is_empty()
+    }
+}
+
 impl Engine {
     /// How far any detector looks, in characters.
     pub(crate) fn reach(&self) -> Reach {
@@ -116,9 +125,12 @@ impl Engine {
         if text.is_empty() || (self.builtins.is_empty() && self.custom.is_empty() && self.hidden.is_empty()) {
             return scanned;
         }
+        let plain = normalise::plain(text);
+        if plain.is_none() && self.is_too_short(text) {
+            return scanned;
+        }
         let source = View::source_of(text);
         self.whole(&source, "source", &mut scanned);
-        let plain = normalise::plain(text);
         if let Some(plain) = &plain {
             self.whole(plain, "plain", &mut scanned);
             scanned.hidden = hidden(text);
@@ -134,6 +146,13 @@ impl Engine {
         scanned.matches.sort_by_key(|one| (one.span.start, one.core, one.rule));
         scanned.matches.dedup_by(|a, b| (a.rule, a.kind, &a.span) == (b.rule, b.kind, &b.span));
         scanned
+    }
+
+    /// Whether a plain text is shorter than all that is looked for, and nothing in it stands for more than is written.
+    fn is_too_short(&self, text: &str) -> bool {
+        let ours = if self.builtins.is_empty() { usize::MAX } else { builtin::SHORTEST };
+        let shortest = self.custom.iter().map(|(_, custom)| custom.shortest()).fold(ours, usize::min);
+        text.len() < shortest.min(encoded::SHORTEST_BASE64) && !escape::may_be(text)
     }
 
     fn disguised(&self, base: &View<'_>, scanned: &mut Scanned) {
@@ -248,7 +267,7 @@ impl Engine {
     fn custom(&self, view: &View<'_>, base: &View<'_>, name: &'static str, scanned: &mut Scanned) {
         let itself = matches!(name, "source" | "plain");
         for (rule, custom) in &self.custom {
-            if !custom.reads(name) {
+            if !custom.reads(name) || (view.text().is_ascii() && view.text().len() < custom.shortest()) {
                 continue;
             }
             let phrase = custom.phrase(view.text());
@@ -273,7 +292,8 @@ impl Engine {
                 let in_view = phrase.as_ref().map_or_else(|| span.clone(), |phrase| phrase.source(span.clone()));
                 let source = if itself { Some(view.source(in_view)) } else { self.below(view, base, in_view) };
                 let Some(source) = source else { continue };
-                let hash = self.key.hash(telling(looked, span.clone(), tail, core_end).unwrap_or_default());
+                let told = telling(looked, span.clone(), tail, core_end).unwrap_or_default();
+                let hash = custom.told(told).map_or_else(|| self.key.hash(told), |told| self.key.hash(&told));
                 let open = if open && itself { tail } else { Tail::None };
                 let core = source.end;
                 let settled = itself && custom.settles();
@@ -387,10 +407,31 @@ impl Custom {
 
     fn phrase(&self, text: &str) -> Option<View<'static>> {
         match self {
-            Self::Words(words) => normalise::phrase(text, words.case),
+            Self::Words(words) => words.folded(text),
             Self::Pattern(_) | Self::Url(_) => None,
             #[cfg(test)]
             Self::Broken => None,
+        }
+    }
+
+    /// What of a match its hash is made of, if not what is written.
+    fn told(&self, matched: &str) -> Option<String> {
+        match self {
+            Self::Words(words) => words.told(matched),
+            Self::Pattern(_) | Self::Url(_) => None,
+            #[cfg(test)]
+            Self::Broken => None,
+        }
+    }
+
+    /// Fewest bytes of ASCII text that it can find.
+    const fn shortest(&self) -> usize {
+        match self {
+            Self::Words(words) => words.shortest,
+            Self::Pattern(pattern) => pattern.shortest,
+            Self::Url(_) => url::SHORTEST,
+            #[cfg(test)]
+            Self::Broken => 0,
         }
     }
 

@@ -150,7 +150,6 @@ impl<'a> Scanner<'_, 'a> {
         if text.is_empty() {
             return;
         }
-        let rigid = place != Place::Text || (self.structural)(path);
         if place == Place::Text {
             if self.apart.holds(path) {
                 return;
@@ -158,12 +157,15 @@ impl<'a> Scanner<'_, 'a> {
             if let Some(bytes) = inline::of(path, text) {
                 return self.inline(path, Spot { text, place: Place::Bytes, ordinal, rigid: true }, &bytes);
             }
-            if self.siblings.add(path, ordinal, text, rigid) {
+            if self.siblings.add(path, ordinal, text, self.structural) {
                 return;
             }
         }
         let scanned = self.pipeline.engine.scan(text);
-        self.take(scanned, Spot { text, place, ordinal, rigid });
+        if !scanned.is_clean() {
+            let rigid = place != Place::Text || (self.structural)(path);
+            self.take(scanned, Spot { text, place, ordinal, rigid });
+        }
     }
 
     /// Bytes written as text: what they are, and what they say if they are text.

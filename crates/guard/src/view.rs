@@ -67,11 +67,18 @@ impl<'a> Siblings<'a> {
     }
 
     /// Notes a string; one outside every array has no neighbours. `true` if it is a piece of a continuous text, and so
-    /// nothing by itself.
-    pub(crate) fn add(&mut self, path: &Path<'_>, ordinal: usize, text: &'a str, rigid: bool) -> bool {
+    /// nothing by itself. `structural` names what can't be changed.
+    pub(crate) fn add(
+        &mut self,
+        path: &Path<'_>,
+        ordinal: usize,
+        text: &'a str,
+        structural: &dyn Fn(&Path<'_>) -> bool,
+    ) -> bool {
         let Some(innermost) = path.segments.iter().rposition(|segment| matches!(segment, Segment::Index(_))) else {
             return false;
         };
+        let rigid = structural(path);
         let continuous = !rigid && is_continuous(path);
         let mut hasher = self.hash.build_hasher();
         for (at, segment) in path.segments.iter().enumerate() {
@@ -195,7 +202,7 @@ mod tests {
         let mut ordinal = 0;
         walk(&json, &mut |path, leaf| {
             if let Leaf::Text(text) = leaf {
-                siblings.add(path, ordinal, text, false);
+                siblings.add(path, ordinal, text, &|_| false);
             }
             ordinal += 1;
         });

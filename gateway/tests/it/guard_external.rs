@@ -49,18 +49,33 @@ async fn what_a_guard_outside_flags_is_blocked() {
     assert!(guard.requests()[0].body_text().contains(r#""surface":"a2a_inbound""#));
 }
 
+/// Answers of a guard that are no verdict. `slow` ones come too late.
+fn no_verdicts() -> Vec<(&'static str, Reply)> {
+    let never = Gate::new();
+    let lie = |spans: &str| {
+        let result = format!(r#"{{"pointer":"/message/parts/0/text","flagged":true,"spans":[{spans}]}}"#);
+        Reply::json(200, format!(r#"{{"results":[{result}]}}"#))
+    };
+    vec![
+        ("500", Reply::json(500, "{}")),
+        ("401", Reply::json(401, "{}")),
+        ("empty", Reply::json(200, "{}")),
+        ("no JSON", Reply::json(200, "all is well")),
+        ("lies about a place", Reply::json(200, r#"{"results":[{"pointer":"/nowhere","flagged":true}]}"#)),
+        ("lies about a span", lie(r#"{"start":0,"end":9999}"#)),
+        ("a span that ends before it begins", lie(r#"{"start":2,"end":1}"#)),
+        ("a span before the text", lie(r#"{"start":-1,"end":1}"#)),
+        ("says more than it may", Reply::json(200, format!(r#"{{"results":[],"x":"{}"}}"#, "x".repeat(2 << 20)))),
+        ("breaks off", Reply::head("200 OK", &[("Content-Length", "400")]).bytes("{").reset()),
+        ("slow", Reply::nothing().wait(&never).end()),
+        ("slow in the middle", Reply::sse().wait(&never).end()),
+    ]
+}
+
 #[tokio::test]
 async fn a_guard_that_gives_no_verdict_follows_on_error() {
     let agent = start(Behaviour::Honest).await.unwrap();
-    let gate = Gate::new();
-    let replies: Vec<(&str, Script)> = vec![
-        ("500", Reply::json(500, "{}").into()),
-        ("401", Reply::json(401, "{}").into()),
-        ("empty", Reply::json(200, "{}").into()),
-        ("lies", Reply::json(200, r#"{"results":[{"pointer":"/nowhere","flagged":true}]}"#).into()),
-        ("hangs", Reply::sse().wait(&gate).end().into()),
-    ];
-    for (name, reply) in replies {
+    for (name, reply) in no_verdicts() {
         let guard = Scripted::start(reply).await.unwrap();
         for (more, passes) in [("", false), (r#","on_error":"allow""#, true)] {
             let rig = plan(asking(&guard.url(), more).card(&agent.url())).await;
@@ -81,20 +96,32 @@ async fn a_guard_that_gives_no_verdict_follows_on_error() {
     }
 }
 
-/// Nobody listens there.
+/// Nobody listens there: on neither side, nor in a stream, does what was not judged pass, unless the policy says so.
 #[tokio::test]
 async fn a_guard_that_is_away_closes_the_card() {
     let agent = start(Behaviour::Honest).await.unwrap();
-    let rig = plan(asking("http://127.0.0.1:9/", "").card(&agent.url())).await;
-    assert_eq!(rig.call(rpc("SendMessage", &says("hi"))).await.code(), -32048);
-    assert_eq!(agent.requests().len(), 0);
+    for (surface, method) in [
+        ("a2a_inbound", "SendMessage"),
+        ("a2a_outbound", "SendMessage"),
+        ("a2a_inbound", "SendStreamingMessage"),
+        ("a2a_outbound", "SendStreamingMessage"),
+    ] {
+        for (more, passes) in [("", false), (r#","on_error":"allow""#, true)] {
+            let before = agent.requests().len();
+            let rig = plan(asking_at(surface, "http://127.0.0.1:9/", more).card(&agent.url())).await;
+            let heard = rig.call(rpc(method, &says("hi"))).await;
+            assert_eq!(heard.last_code(), if passes { 0 } else { -32048 }, "{surface} {method}: {}", heard.text());
+            let sent = agent.requests().len() - before;
+            assert_eq!(sent, usize::from(passes || surface == "a2a_outbound"), "{surface} {method}");
+        }
+    }
 }
 
 /// The answer side: the agent has been asked, the caller is told nothing of what it said.
 #[tokio::test]
 async fn an_answer_that_no_guard_judged_follows_on_error() {
     let agent = start(Behaviour::Honest).await.unwrap();
-    for (reply, name) in [(Reply::json(500, "{}"), "500"), (Reply::json(200, "{}"), "empty")] {
+    for (name, reply) in no_verdicts() {
         let guard = Scripted::start(reply).await.unwrap();
         for (more, passes) in [("", false), (r#","on_error":"allow""#, true)] {
             let rig = plan(asking_at("a2a_outbound", &guard.url(), more).card(&agent.url())).await;
@@ -119,21 +146,23 @@ async fn a_stream_whose_guard_fails_is_cut() {
         .event(event("second "))
         .event(r#"{"statusUpdate":{"taskId":"t1","contextId":"c1","status":{"state":"TASK_STATE_COMPLETED"}}}"#)
         .end();
-    for (more, passes) in [("", false), (r#","on_error":"allow""#, true)] {
+    let flags = [("", false), (r#","on_error":"allow""#, true)];
+    let failing = no_verdicts().into_iter().filter(|(name, _)| *name != "says more than it may");
+    for ((more, passes), (name, failure)) in failing.flat_map(|failing| flags.map(|flag| (flag, failing.clone()))) {
         let agent = Scripted::start(reply.clone()).await.unwrap();
-        let guard = Scripted::start(Script::by(|request| {
+        let guard = Scripted::start(Script::by(move |request| {
             let fails = request.body_text().contains("second");
-            if fails { Reply::json(500, "{}") } else { Reply::json(200, r#"{"results":[]}"#) }
+            if fails { failure.clone() } else { Reply::json(200, r#"{"results":[]}"#) }
         }))
         .await
         .unwrap();
         let rig = plan(asking_at("a2a_outbound", &guard.url(), more).card(&agent.url())).await;
         let heard = rig.call(rpc("SendStreamingMessage", &says("hi"))).await;
         let events = heard.events();
-        assert!(heard.text().contains("first"), "{}", heard.text());
-        assert_eq!(heard.text().contains("second"), passes, "{}", heard.text());
-        assert_eq!(events.last().unwrap().code(), if passes { 0 } else { -32048 }, "{}", heard.text());
-        assert_eq!(rig.outcome().await, if passes { "ok" } else { "could_not_scan" });
+        assert!(heard.text().contains("first"), "{name}: {}", heard.text());
+        assert_eq!(heard.text().contains("second"), passes, "{name}: {}", heard.text());
+        assert_eq!(events.last().unwrap().code(), if passes { 0 } else { -32048 }, "{name}: {}", heard.text());
+        assert_eq!(rig.outcome().await, if passes { "ok" } else { "could_not_scan" }, "{name}");
         assert!(guard.requests().iter().any(|request| request.body_text().contains(r#""stream":{"seq":"#)));
     }
 }

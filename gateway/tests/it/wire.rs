@@ -116,6 +116,12 @@ impl Heard {
         json.pointer("/error/code").and_then(Json::as_number).and_then(json::Number::as_i64).unwrap_or(0)
     }
 
+    /// The code of the answer, or of the last event where it is a stream.
+    pub(crate) fn last_code(&self) -> i64 {
+        let streams = self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+        if streams { self.events().last().map_or(0, Told::code) } else { self.code() }
+    }
+
     /// The events of a whole event stream.
     pub(crate) fn events(&self) -> Vec<Told> {
         let mut parser = Parser::new(Limits::default());

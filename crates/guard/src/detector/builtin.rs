@@ -13,6 +13,8 @@ use crate::seek::seek;
 
 /// The id of the injection detector.
 pub(crate) const INJECTION: &str = "injection";
+/// Fewest bytes of plain text in which any of ours finds something.
+pub(crate) const SHORTEST: usize = 3;
 /// Most literals looked at in one text; more is a flood.
 const MOST_LOOKS: usize = 400_000;
 
@@ -172,7 +174,7 @@ impl Builtins {
                 sight.flooded = true;
                 return;
             }
-            if let Some(sets) = reasons.sets {
+            if let Some(sets) = &reasons.sets {
                 near.literal(span.end, sets);
             }
             for act in &reasons.acts {
@@ -188,7 +190,7 @@ impl Builtins {
     }
 
     /// Looks where signals may be.
-    fn signalled(&self, text: &str, quotes: Quotes, near: &Near, signals: &mut Vec<Seen>) {
+    fn signalled(&self, text: &str, quotes: Quotes, near: &Near<'_>, signals: &mut Vec<Seen>) {
         let Some(injection) = &self.injection else { return };
         // One that was found is not looked for again inside itself, and one that was not around an anchor is not
         // looked for until the window has moved on.

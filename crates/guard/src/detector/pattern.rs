@@ -41,6 +41,8 @@ pub(crate) struct Pattern {
     states: usize,
     /// Longest match in characters, and one for what `\b` looks at.
     pub(crate) longest: usize,
+    /// Shortest match in bytes.
+    pub(crate) shortest: usize,
     /// Whether a match stays one whatever follows it.
     pub(crate) settles: bool,
 }
@@ -82,7 +84,8 @@ impl Pattern {
         }
         let nfa = nfa.filter(|nfa| nfa.states().len().saturating_mul(longest) <= MOST_STEPS);
         let settles = hir.properties().look_set().is_empty();
-        Ok(Self { regex, nfa, states, longest: longest.saturating_add(1), settles })
+        let shortest = hir.properties().minimum_len().unwrap_or(0);
+        Ok(Self { regex, nfa, states, longest: longest.saturating_add(1), shortest, settles })
     }
 
     /// How much a byte may cost at worst, next to one of a small automaton: all states are followed at once where
@@ -302,6 +305,10 @@ mod tests {
         assert_eq!(compile("é{3}(😀|ab)").unwrap().longest, 6);
         assert_eq!(compile("AKIA[0-9A-Z]{16}").unwrap().longest, 21);
         assert_eq!(compile(r"\bx(\b)*y").unwrap().longest, 3);
+        // In bytes here: the long s is one of the letters that `s` without case stands for.
+        let shortest = |source: &str| compile(source).unwrap().shortest;
+        assert_eq!(["a{3}|bc", "(?i)s{2}", "\u{e9}x?"].map(shortest), [2, 2, 2]);
+        assert_eq!(matched("(?i)ss", "\u{17f}s"), ["\u{17f}s"]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ use url::Url as Parsed;
 
 /// Most characters up to the end of the host.
 pub(crate) const LONGEST: usize = 360;
+/// Fewest characters of an address.
+pub(crate) const SHORTEST: usize = 4;
 /// Most hosts of one list.
 pub(crate) const MOST_HOSTS: usize = 10_000;
 

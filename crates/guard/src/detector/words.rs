@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use crate::normalise::{self, Case};
+use crate::normalise::{self, Case, View};
 
 /// Most words of one list, and most bytes of all of them.
 pub(crate) const MOST_WORDS: usize = 10_000;
@@ -36,6 +36,8 @@ pub(crate) struct Words {
     edges: Edges,
     /// Longest word, in folded characters, and one for what its edge needs to see.
     pub(crate) longest: usize,
+    /// Shortest word, in folded bytes.
+    pub(crate) shortest: usize,
 }
 
 impl Words {
@@ -48,11 +50,25 @@ impl Words {
         words.sort_unstable();
         words.dedup();
         let longest = words.iter().map(|word| word.chars().count()).max().unwrap_or(0).saturating_add(1);
+        let shortest = words.iter().map(String::len).min().unwrap_or(0);
+        // Without case, so that plain text need not be folded for it.
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
+            .ascii_case_insensitive(case == Case::Folded)
             .build(&words)
             .map_err(|error| format!("the list cannot be compiled: {error}"))?;
-        Ok(Self { automaton, words, case, edges, longest })
+        Ok(Self { automaton, words, case, edges, longest, shortest })
+    }
+
+    /// The text folded for [`Words::scan`]; none if that would change nothing that the scan minds.
+    pub(crate) fn folded(&self, text: &str) -> Option<View<'static>> {
+        if normalise::is_even(text) { None } else { normalise::phrase(text, self.case) }
+    }
+
+    /// What was matched, as every spelling of it is written in a hash.
+    pub(crate) fn told(&self, matched: &str) -> Option<String> {
+        let upper = self.case == Case::Folded && matched.bytes().any(|byte| byte.is_ascii_uppercase());
+        upper.then(|| matched.to_ascii_lowercase())
     }
 
     /// Whether a match stays one whatever follows it.
@@ -60,7 +76,7 @@ impl Words {
         self.edges == Edges::Anywhere
     }
 
-    /// Every match in a text that was folded as [`normalise::phrase`] does; none if there are too many.
+    /// Every match in a text that was folded by [`Words::folded`]; none if there are too many.
     pub(crate) fn scan(&self, folded: &str) -> Option<Vec<Range<usize>>> {
         let mut spans = Vec::new();
         // Overlapping, because a longer word that fails at its edge must not hide a shorter one inside.
@@ -153,6 +169,29 @@ mod tests {
     fn case_is_minded_where_asked() {
         assert_eq!(matched(&["Key"], Case::Kept, Edges::WholeWord, "key Key KEY"), ["Key"]);
         assert_eq!(matched(&["Key"], Case::Kept, Edges::WholeWord, "Ｋｅｙ"), ["Key"]);
+    }
+
+    #[test]
+    fn plain_text_is_read_without_a_copy_and_says_the_same() {
+        let words = Words::new(&["Blue Heron", "ca\u{fe}\u{e9}"], Case::Folded, Edges::WholeWord).unwrap();
+        for text in ["a BLUE heron, a Blue  Heron", "a\nBlue\nHeron", "bLUE HERON", " blue heron ", "CAÞÉ caþe", "bluE"] {
+            let copied = normalise::phrase(text, Case::Folded);
+            let copied = copied.as_ref().map_or(text, |view| view.text());
+            let folded = words.folded(text);
+            let spans = |read: &str, view: Option<&View<'_>>| -> Vec<Range<usize>> {
+                let spans = words.scan(read).unwrap().into_iter();
+                spans.map(|span| view.map_or(span.clone(), |view| view.source(span))).collect()
+            };
+            let told = |read: &str| -> Vec<String> {
+                let told = |span: Range<usize>| words.told(&read[span.clone()]).unwrap_or_else(|| read[span].to_owned());
+                words.scan(read).unwrap().into_iter().map(told).collect()
+            };
+            let read = folded.as_ref().map_or(text, |view| view.text());
+            assert_eq!(told(read), told(copied), "{text:?}");
+            let by_copy = normalise::phrase(text, Case::Folded);
+            assert_eq!(spans(read, folded.as_ref()), spans(copied, by_copy.as_ref()), "{text:?}");
+        }
+        assert!(words.folded("a Blue Heron.").is_none() && words.folded("a  Blue Heron").is_some());
     }
 
     #[test]

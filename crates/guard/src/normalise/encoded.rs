@@ -9,7 +9,7 @@ use super::escape::piece;
 use super::map::Map;
 
 /// Fewest digits of a run.
-const SHORTEST_BASE64: usize = 16;
+pub(crate) const SHORTEST_BASE64: usize = 16;
 /// See [`SHORTEST_BASE64`].
 const SHORTEST_HEX: usize = 24;
 /// Fewest readable bytes worth a look.
@@ -21,6 +21,7 @@ pub(crate) const FULL_LINE: usize = 60;
 pub(crate) fn views(text: &str, see: &mut dyn FnMut(View<'static>)) {
     let bytes = text.as_bytes();
     let mut run: Vec<usize> = Vec::new();
+    let mut spare = Spare::default();
     let mut at = 0;
     // A run that is long enough has a digit here; from it, back to where the run begins.
     while let Some(byte) = bytes.get(at + SHORTEST_BASE64 - 1) {
@@ -35,7 +36,7 @@ pub(crate) fn views(text: &str, see: &mut dyn FnMut(View<'static>)) {
         if end - start >= SHORTEST_BASE64 {
             run.clear();
             at = extend(bytes, start, end, &mut run);
-            decode(bytes, &run, see);
+            decode(bytes, &run, &mut spare, see);
         }
     }
 }
@@ -58,18 +59,28 @@ fn extend(bytes: &[u8], at: usize, end: usize, run: &mut Vec<usize>) -> usize {
     end
 }
 
-fn decode(bytes: &[u8], run: &[usize], see: &mut dyn FnMut(View<'static>)) {
+/// Room that all runs of a text use in turn.
+#[derive(Default)]
+struct Spare {
+    digits: Vec<u8>,
+    octets: Vec<u8>,
+}
+
+fn decode(bytes: &[u8], run: &[usize], spare: &mut Spare, see: &mut dyn FnMut(View<'static>)) {
+    let Spare { digits, octets } = spare;
     let digit = |at: &usize| bytes.get(*at).copied().unwrap_or_default();
-    let sextets: Vec<u8> = run.iter().map(digit).map(sextet).collect();
+    digits.clear();
+    digits.extend(run.iter().map(digit).map(sextet));
     for first in 0..4 {
-        let octets = pack(sextets.get(first..).unwrap_or_default(), 6);
-        readable(&octets, &Digits { run, bits: 6, first }, see);
+        pack(digits.get(first..).unwrap_or_default(), 6, octets);
+        readable(octets, &Digits { run, bits: 6, first }, see);
     }
     for hex in run.split(|at| !digit(at).is_ascii_hexdigit()).filter(|hex| hex.len() >= SHORTEST_HEX) {
-        let nibbles: Vec<u8> = hex.iter().map(digit).map(nibble).collect();
+        digits.clear();
+        digits.extend(hex.iter().map(digit).map(nibble));
         for first in 0..2 {
-            let octets = pack(nibbles.get(first..).unwrap_or_default(), 4);
-            readable(&octets, &Digits { run: hex, bits: 4, first }, see);
+            pack(digits.get(first..).unwrap_or_default(), 4, octets);
+            readable(octets, &Digits { run: hex, bits: 4, first }, see);
         }
     }
 }
@@ -81,8 +92,9 @@ struct Digits<'a> {
 }
 
 /// Whole octets out of digits of `bits` bits.
-fn pack(digits: &[u8], bits: usize) -> Vec<u8> {
-    let mut octets = Vec::with_capacity(digits.len() * bits / 8);
+fn pack(digits: &[u8], bits: usize, octets: &mut Vec<u8>) {
+    octets.clear();
+    octets.reserve(digits.len() * bits / 8);
     let mut held = 0_u32;
     let mut count = 0_usize;
     for digit in digits {
@@ -93,7 +105,6 @@ fn pack(digits: &[u8], bits: usize) -> Vec<u8> {
             octets.push(u8::try_from(held >> count & 0xFF).unwrap_or_default());
         }
     }
-    octets
 }
 
 /// Shows the stretches that are text. NUL bytes are let pass: UTF-16 of plain text is full of them.

@@ -46,7 +46,7 @@ fn find(text: &str) -> Vec<Escape> {
     let bytes = text.as_bytes();
     let mut escapes = Vec::new();
     let mut at = 0;
-    while let Some(found) = seek(bytes, at, |byte| (byte == b'%') | (byte == b'\\') | (byte == b'&') | (byte == b'=')) {
+    while let Some(found) = seek(bytes, at, begins) {
         at = found;
         match escape(text.get(at..).unwrap_or_default()) {
             Some((length, stands_for)) => {
@@ -57,6 +57,16 @@ fn find(text: &str) -> Vec<Escape> {
         }
     }
     escapes
+}
+
+/// Whether an escape may begin with the byte; written so that many are asked at once.
+const fn begins(byte: u8) -> bool {
+    (byte == b'%') | (byte == b'\\') | (byte == b'&') | (byte == b'=')
+}
+
+/// Whether there is anything like an escape in the text.
+pub(crate) fn may_be(text: &str) -> bool {
+    seek(text.as_bytes(), 0, begins).is_some()
 }
 
 /// The escape that `rest` begins with: its length and what it stands for.

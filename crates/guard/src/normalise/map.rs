@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use super::Case;
+
 /// The way from one copy to the text below it.
 #[derive(Clone, Debug)]
 pub(crate) enum Map {
@@ -98,6 +100,24 @@ impl Builder {
             }
         }
         self.text.push(character);
+    }
+
+    /// ASCII characters, copied one by one; in lower case where case is folded.
+    pub(super) fn copy_all(&mut self, source: usize, stretch: &str, case: Case) {
+        if stretch.is_empty() {
+            return;
+        }
+        let at = self.text.len();
+        match self.runs.last_mut() {
+            Some(run) if run.even && run.source.end == source => run.source.end += stretch.len(),
+            Some(_) | None => self.runs.push(Run { at, source: source..source + stretch.len(), even: true }),
+        }
+        self.text.push_str(stretch);
+        if case == Case::Folded
+            && let Some(copy) = self.text.get_mut(at..)
+        {
+            copy.make_ascii_lowercase();
+        }
     }
 
     /// A character that stands for a span of the source.

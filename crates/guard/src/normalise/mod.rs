@@ -83,16 +83,31 @@ pub(crate) fn is_plain(text: &str) -> bool {
     })
 }
 
+/// Whether [`phrase`] would change the case of ASCII letters at most.
+pub(crate) fn is_even(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if seek::any(bytes, |byte| byte.wrapping_sub(0x20) > 0x5E) {
+        return false;
+    }
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    !pairs.fold(false, |any, (one, next)| any | ((*one == b' ') & (*next == b' ')))
+}
+
 /// What a careful reader takes the text for, case kept; `None` if that is the text itself.
 pub(crate) fn plain(text: &str) -> Option<View<'static>> {
     if is_plain(text) {
         return None;
     }
     let mut built = Builder::with_capacity(text.len());
-    for (at, character) in text.char_indices() {
+    let mut at = 0_usize;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let stretch = stretch(rest, |byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~'));
+        built.copy_all(at, stretch, Case::Kept);
+        at = at.saturating_add(stretch.len());
+        let Some(character) = rest.get(stretch.len()..).and_then(|rest| rest.chars().next()) else { break };
         let source = at..at.saturating_add(character.len_utf8());
+        at = source.end;
         match character {
-            '\t' | '\n' | '\r' | ' '..='~' => built.copy(at, character),
             _ if fold::is_mark(character) => built.extend_last(source.end),
             _ if is_ignorable(character) => {}
             _ => fold::fold(character, |folded| built.replace(source.clone(), folded)),
@@ -100,6 +115,12 @@ pub(crate) fn plain(text: &str) -> Option<View<'static>> {
     }
     let (text, map) = built.finish();
     Some(View::made(text, map))
+}
+
+/// What `text` begins with of ASCII characters that are of the kind.
+fn stretch(text: &str, is: impl Fn(u8) -> bool) -> &str {
+    let end = text.bytes().position(|byte| !is(byte)).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
 }
 
 /// Case folded, white space collapsed: the form in which words and phrases are compared. Takes a plain text.
@@ -117,8 +138,15 @@ pub(crate) fn phrase(text: &str, case: Case) -> Option<View<'static>> {
     }
     let mut built = Builder::with_capacity(text.len());
     let mut spaced = false;
-    for (at, character) in text.char_indices() {
+    let mut at = 0_usize;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let stretch = stretch(rest, |byte| matches!(byte, b'!'..=b'~'));
+        built.copy_all(at, stretch, case);
+        spaced &= stretch.is_empty();
+        at = at.saturating_add(stretch.len());
+        let Some(character) = rest.get(stretch.len()..).and_then(|rest| rest.chars().next()) else { break };
         let source = at..at.saturating_add(character.len_utf8());
+        let at = std::mem::replace(&mut at, source.end);
         if character.is_whitespace() {
             match (spaced, character) {
                 (true, _) => built.extend_last(source.end),

@@ -100,6 +100,9 @@ fn plain_letters(text: &str, window: Range<usize>, odd: &[Range<usize>], one: ch
 /// Rows of single letters with one sign between each two; two spaces are one.
 fn rows(text: &str) -> Vec<Range<usize>> {
     let (mut rows, mut behind) = (Vec::new(), 0);
+    if singles(text.as_bytes()) < SHORTEST_ROW {
+        return rows;
+    }
     while let Some(at) = single(text.as_bytes(), behind) {
         behind = at + 1;
         let (mut count, mut end) = (0_usize, at);
@@ -159,11 +162,28 @@ fn plain(text: &str, span: Range<usize>, built: &mut Builder) {
     piece.char_indices().for_each(|(offset, character)| built.copy(span.start + offset, character));
 }
 
+/// How many letters and digits have none beside them.
+fn singles(bytes: &[u8]) -> usize {
+    let ends = |at: usize| {
+        let beside = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
+        usize::from(is_alone(beside(at.checked_sub(1)), beside(Some(at)), beside(Some(at + 1))))
+    };
+    let inner = bytes.iter().zip(bytes.iter().skip(1)).zip(bytes.iter().skip(2));
+    let inner: usize = inner.map(|((before, one), next)| usize::from(is_alone(*before, *one, *next))).sum();
+    let last = if bytes.len() > 1 { ends(bytes.len() - 1) } else { 0 };
+    inner + ends(0) + last
+}
+
+/// Whether a letter or digit has none beside it; written so that many are asked at once.
+const fn is_alone(before: u8, one: u8, next: u8) -> bool {
+    const fn plain(byte: u8) -> bool {
+        ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte.wrapping_sub(b'0') < 10)
+    }
+    plain(one) & !plain(before) & !plain(next)
+}
+
 /// The next letter or digit from `from` on with none beside it.
 fn single(bytes: &[u8], from: usize) -> Option<usize> {
-    // Written so that many are asked at once.
-    let plain = |byte: u8| ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte.wrapping_sub(b'0') < 10);
-    let alone = |before: u8, one: u8, next: u8| plain(one) & !plain(before) & !plain(next);
     let beside = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
     let mut at = from;
     while at < bytes.len() {
@@ -173,13 +193,13 @@ fn single(bytes: &[u8], from: usize) -> Option<usize> {
             (at.checked_sub(1).and_then(together), together(at), together(at + 1))
         {
             let all = before.iter().zip(ones).zip(nexts);
-            if !all.fold(false, |any, ((before, one), next)| any | alone(*before, *one, *next)) {
+            if !all.fold(false, |any, ((before, one), next)| any | is_alone(*before, *one, *next)) {
                 at += TOGETHER;
                 continue;
             }
         }
         let end = (at + TOGETHER).min(bytes.len());
-        let found = (at..end).find(|at| alone(beside(at.checked_sub(1)), beside(Some(*at)), beside(Some(at + 1))));
+        let found = (at..end).find(|at| is_alone(beside(at.checked_sub(1)), beside(Some(*at)), beside(Some(at + 1))));
         if found.is_some() {
             return found;
         }

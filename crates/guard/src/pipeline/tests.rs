@@ -449,6 +449,17 @@ fn a_disguise_does_not_help() {
     }
 }
 
+/// Nine bytes that stand for thirty: how short a text is says nothing where it stands for another.
+#[test]
+fn a_short_text_that_stands_for_a_long_one_is_read() {
+    let blessing = "\u{635}\u{644}\u{649} \u{627}\u{644}\u{644}\u{647}";
+    let pipeline = pipeline(&format!(r#"{},{AWS_REDACT}"#, word("w", blessing, "block")));
+    for source in [r#"["%EF%B7%BA"]"#, "[\"\u{fdfa}\"]", "{\"\u{fdfa}\":1}"] {
+        assert_eq!(inspect(&pipeline, source).0.outcome, blocked("w"), "{source}");
+    }
+    assert_eq!(inspect(&pipeline, r#"{"%EF%B7":["AKIA","a","%EF%B7"]}"#).0, Verdict::allowed());
+}
+
 #[test]
 fn inline_text_is_looked_into() {
     let pipeline = pipeline(&word("w", "blue heron", "redact"));

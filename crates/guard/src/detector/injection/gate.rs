@@ -110,17 +110,17 @@ impl Gates {
 
 /// What the pass over all literals saw of one text.
 #[derive(Debug, Default)]
-pub(in crate::detector) struct Near {
+pub(in crate::detector) struct Near<'b> {
     /// Where literals of sets end, in order.
-    ends: Vec<(usize, Bits)>,
+    ends: Vec<(usize, &'b Bits)>,
     /// Signals, where they may begin, and behind what, in the order of the latter.
     starts: Vec<(usize, Range<usize>)>,
     /// Signals and their anchors, in the order of their ends.
     anchors: Vec<(usize, Range<usize>)>,
 }
 
-impl Near {
-    pub(in crate::detector) fn literal(&mut self, end: usize, sets: Bits) {
+impl<'b> Near<'b> {
+    pub(in crate::detector) fn literal(&mut self, end: usize, sets: &'b Bits) {
         self.ends.push((end, sets));
     }
 
@@ -150,12 +150,12 @@ impl Near {
         let mut ends = self.ends.iter().rev().peekable();
         for (signal, literal) in self.starts.iter().rev() {
             while let Some((end, sets)) = ends.next_if(|(end, _)| *end > literal.start) {
-                each(sets, &mut |number| _ = next.get_mut(number).map(|next| *next = *end));
+                each(sets, |number| _ = next.get_mut(number).map(|next| *next = *end));
             }
             let open = gates.is_open(*signal, |sets, longest| {
                 let most = literal.start + longest;
                 let mut all = true;
-                each(sets, &mut |number| all &= next.get(number).is_some_and(|end| *end <= most));
+                each(sets, |number| all &= next.get(number).is_some_and(|end| *end <= most));
                 all
             });
             if open {
@@ -174,13 +174,13 @@ impl Near {
         let (mut from, mut to) = (0, 0);
         for (signal, anchor) in &self.anchors {
             while let Some((_, sets)) = self.ends.get(to).filter(|(end, _)| *end <= anchor.end + AROUND) {
-                each(sets, &mut |number| change(&mut counts, &mut near, number, true));
+                each(sets, |number| change(&mut counts, &mut near, number, true));
                 to += 1;
             }
             // Anchors have different lengths, so their starts need not be in order.
             let least = anchor.end.saturating_sub(AROUND + LONGEST_ANCHOR);
             while let Some((_, sets)) = self.ends.get(from).filter(|(end, _)| *end <= least) {
-                each(sets, &mut |number| change(&mut counts, &mut near, number, false));
+                each(sets, |number| change(&mut counts, &mut near, number, false));
                 from += 1;
             }
             let holds = |sets: &Bits, _| sets.iter().zip(&near).all(|(sets, near)| sets & near == *sets);
@@ -194,7 +194,7 @@ impl Near {
 /// No anchor is longer, in bytes.
 const LONGEST_ANCHOR: usize = 64;
 
-fn each(sets: &Bits, see: &mut dyn FnMut(usize)) {
+fn each(sets: &Bits, mut see: impl FnMut(usize)) {
     for (word, bits) in sets.iter().enumerate() {
         let mut bits = *bits;
         while bits != 0 {
@@ -340,13 +340,13 @@ mod tests {
         let sets: BTreeMap<&[u8], Bits> = gates.literals().collect();
         let mut near = Near::default();
         near.start(0, 0..6);
-        near.literal(6, sets[b"first ".as_slice()]);
-        near.literal(90, sets[b"second".as_slice()]);
+        near.literal(6, &sets[b"first ".as_slice()]);
+        near.literal(90, &sets[b"second".as_slice()]);
         near.start(0, 400..406);
-        near.literal(406, sets[b"first ".as_slice()]);
-        near.literal(600, sets[b"second".as_slice()]);
-        near.literal(700, sets[b" lonely".as_slice()]);
-        near.literal(700, sets[b"lonely".as_slice()]);
+        near.literal(406, &sets[b"first ".as_slice()]);
+        near.literal(600, &sets[b"second".as_slice()]);
+        near.literal(700, &sets[b" lonely".as_slice()]);
+        near.literal(700, &sets[b"lonely".as_slice()]);
         near.anchor(1, 694..700);
         near.anchor(1, 2_000..2_006);
         assert_eq!(near.looks(&gates), [(0, Look::At(0)), (1, Look::Around(694..700))]);

@@ -56,7 +56,8 @@ pub(super) fn number_at(text: &str, row: &Row, wanted: &Wanted, out: &mut Vec<Fo
     }
     let before = text.get(floor(text, row.start().saturating_sub(40))..row.start()).unwrap_or_default();
     // What replaces a finding names its kind, and is no telling word.
-    let word = Context(before.rsplit(']').next().unwrap_or_default());
+    let word = before.rsplit(']').next().unwrap_or_default().to_ascii_lowercase();
+    let word = Context(&word);
     if wanted.card && digits >= 13 && !row.is_account(text) {
         row.cards(text, word, out);
     }
@@ -253,7 +254,8 @@ impl Row {
         if !(7..=64).contains(&self.end().saturating_sub(self.start())) {
             return;
         }
-        let told = word.has(&[
+        let told = || {
+            word.has(&[
             "phone",
             "tel",
             "mobile",
@@ -271,7 +273,8 @@ impl Row {
             "reach me",
             "reach him",
             "reach her",
-        ]);
+            ])
+        };
         let mut count = 0;
         let mut end = self.start();
         let mut shape = Vec::new();
@@ -297,9 +300,10 @@ impl Row {
             (start, end) = (span.start, span.end);
             true
         } else {
-            told && (7..=15).contains(&count)
+            (7..=15).contains(&count)
                 && shape != [4, 2, 2]
                 && text.get(start..end).is_some_and(|number| number.matches('.').count() < 3 || shape.len() == 5)
+                && told()
         };
         if good && !plus && bracket && start == self.start() && american.is_none() {
             start -= 1;
@@ -365,13 +369,13 @@ fn issued(number: &[u32]) -> bool {
     }
 }
 
-/// What stands before a number.
+/// What stands before a number, in lower case.
 #[derive(Clone, Copy, Debug)]
 struct Context<'a>(&'a str);
 
 impl Context<'_> {
     fn has(self, words: &[&str]) -> bool {
-        let lower = self.0.to_ascii_lowercase();
+        let lower = self.0;
         words.iter().any(|word| {
             lower.match_indices(word).any(|(at, _)| {
                 let letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
