@@ -2,7 +2,7 @@
 #![expect(clippy::arithmetic_side_effects, reason = "offsets into a text in memory")]
 
 use super::checksum::{base58check, bech32};
-use crate::detector::Found;
+use crate::detector::{Found, floor};
 use crate::detector::class::Class;
 
 /// A mail address around the `@` at `at`.
@@ -80,7 +80,7 @@ pub(super) fn ip_v4(text: &str, start: usize, end: usize, out: &mut Vec<Found>) 
         let behind = bytes
             .get(at + number.len())
             .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-        if let Some(address) = address.filter(|_| !word && !behind)
+        if let Some(address) = address.filter(|_| !word && !behind && !is_numbered(text, at))
             && !address.is_unspecified()
             && !address.is_broadcast()
             && !address.is_loopback()
@@ -92,6 +92,14 @@ pub(super) fn ip_v4(text: &str, start: usize, end: usize, out: &mut Vec<Found>) 
             at += 1;
         }
     }
+}
+
+/// Whether what stands before makes four numbers those of a section or a version.
+fn is_numbered(text: &str, at: usize) -> bool {
+    let before = text.get(floor(text, at.saturating_sub(16))..at).unwrap_or_default();
+    let word = before.trim_end().to_ascii_lowercase();
+    let told = ["section", "sections", "version", "release", "chapter", "clause", "\u{a7}"];
+    told.iter().any(|told| word.ends_with(told)) || [">=", "<=", "==", "~=", "!="].iter().any(|sign| word.ends_with(sign))
 }
 
 /// A v6 address around the `::` or `:` at `at`: at least two groups and one of them long.
