@@ -217,12 +217,13 @@ impl Inspector {
         }
     }
 
-    /// Looks for matches that begin in one channel and end in another.
+    /// Looks for matches that begin in one text and end in another.
     fn cross(&mut self, passage: &Passage<'_>, texts: &[&str], masks: &Masks, verdict: &mut Verdict) {
         if texts.iter().all(|text| text.is_empty()) || self.pipelines.is_empty() {
             return;
         }
-        if self.last != passage.channel {
+        // A complete unit is another text, whatever its channel is called: messages share one name.
+        if passage.extent == Extent::Whole || self.last != passage.channel {
             if !self.last.is_empty() {
                 self.across.joint();
             }

@@ -175,9 +175,12 @@ fn no_character_that_is_not_seen_or_looks_alike_hides_a_phrase_or_a_key() {
     let missed: Vec<&String> = hidden.iter().filter(|text| !is_caught(&pipeline, text)).collect();
     assert!(missed.is_empty(), "{missed:?}");
     // And what is written so in good faith passes.
-    for honest in
-        ["\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}", "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}", "\u{ff12}\u{ff10}\u{ff12}\u{ff16}\u{5e74}", "na\u{ef}ve"]
-    {
+    for honest in [
+        "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}",
+        "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
+        "\u{ff12}\u{ff10}\u{ff12}\u{ff16}\u{5e74}",
+        "na\u{ef}ve",
+    ] {
         let mut message = Json::from([("text", honest)]);
         let verdict = pipeline.inspect(Surface::Inbound, &mut message, &|_| false);
         assert!(verdict.findings.is_empty() && message == Json::from([("text", honest)]), "{honest}");

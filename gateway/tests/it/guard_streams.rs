@@ -39,12 +39,13 @@ async fn redacting(agent: &Scripted) -> Rig {
 }
 
 /// The stream of these events, as the caller hears it.
-async fn streamed(events: &[String]) -> (Rig, Heard) {
+async fn streamed(events: &[String]) -> (Scripted, Rig, Heard) {
     let first = Reply::sse().event(WORKING);
     let reply = events.iter().fold(first, |reply, event| reply.event(event)).event(DONE).end();
-    let rig = redacting(&Scripted::start(reply).await.unwrap()).await;
+    let agent = Scripted::start(reply).await.unwrap();
+    let rig = redacting(&agent).await;
     let heard = rig.call(rpc("SendStreamingMessage", &says("hi"))).await;
-    (rig, heard)
+    (agent, rig, heard)
 }
 
 /// The half of a key that is out cannot be taken back, so the stream is cut before the other half is.
@@ -66,15 +67,14 @@ async fn a_match_over_artifacts_or_messages_cuts_the_stream() {
         }),
     ];
     for (how, events) in spread {
-        let (rig, heard) = streamed(&events).await;
-        let told = heard.events();
-        assert_eq!(told.last().unwrap().code(), -32042, "{how}: {}", heard.text());
+        let (_agent, rig, heard) = streamed(&events).await;
+        assert_eq!(heard.last_code(), -32042, "{how}: {} {}", heard.head, heard.text());
         let last = &two[two.len() - 4..];
         assert!(!heard.text().contains(SECRET) && !heard.text().contains(last), "{how}: {}", heard.text());
         assert_eq!(rig.outcome().await, "blocked", "{how}");
     }
     let apart = [piece("a", &format!("{start}."), ""), status(&format!("and {end}")), piece("b", "well", "")];
-    let (rig, heard) = streamed(&apart).await;
+    let (_agent, rig, heard) = streamed(&apart).await;
     assert_eq!(heard.events().last().unwrap().at("/result/statusUpdate/status/state"), "TASK_STATE_COMPLETED");
     assert_eq!(rig.outcome().await, "ok");
 }
@@ -106,8 +106,7 @@ async fn a_stream_put_together_reads_as_the_task() {
         letters.chunks(size).map(|piece| more("a", &piece.iter().collect::<String>())).collect()
     };
     let whole = format!("first {SECRET} then {key} and {token}, in the end AKIA");
-    let redacted =
-        "first [REDACTED:secret.aws_access_key] then [REDACTED:secret.github] and [REDACTED:secret.anthropic], in the end AKIA";
+    let redacted = "first [REDACTED:secret.aws_access_key] then [REDACTED:secret.github] and [REDACTED:secret.anthropic], in the end AKIA";
     let mut between = Vec::new();
     for (at, event) in pieces(&whole, 7).into_iter().enumerate() {
         between.push(event);
@@ -123,11 +122,8 @@ async fn a_stream_put_together_reads_as_the_task() {
         let b = if how == "with others in between" { whole.chars().count().div_ceil(7).div_ceil(2) } else { 0 };
         let other = "and so on, ".repeat(b);
         let artifact = |id: &str, text: &str| format!(r#"{{"artifactId":"{id}","parts":[{{"text":"{text}"}}]}}"#);
-        let artifacts = if b > 0 {
-            format!("{},{}", artifact("a", &whole), artifact("b", &other))
-        } else {
-            artifact("a", &whole)
-        };
+        let artifacts =
+            if b > 0 { format!("{},{}", artifact("a", &whole), artifact("b", &other)) } else { artifact("a", &whole) };
         let task = format!(
             r#"{{"id":"t1","contextId":"c1","status":{{"state":"TASK_STATE_COMPLETED"}},"artifacts":[{artifacts}]}}"#
         );

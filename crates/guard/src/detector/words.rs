@@ -174,16 +174,18 @@ mod tests {
     #[test]
     fn plain_text_is_read_without_a_copy_and_says_the_same() {
         let words = Words::new(&["Blue Heron", "ca\u{fe}\u{e9}"], Case::Folded, Edges::WholeWord).unwrap();
-        for text in ["a BLUE heron, a Blue  Heron", "a\nBlue\nHeron", "bLUE HERON", " blue heron ", "CAÞÉ caþe", "bluE"] {
+        for text in ["a BLUE heron, a Blue  Heron", "a\nBlue\nHeron", "bLUE HERON", " blue heron ", "CAÞÉ caþe", "bluE"]
+        {
             let copied = normalise::phrase(text, Case::Folded);
             let copied = copied.as_ref().map_or(text, |view| view.text());
             let folded = words.folded(text);
             let spans = |read: &str, view: Option<&View<'_>>| -> Vec<Range<usize>> {
                 let spans = words.scan(read).unwrap().into_iter();
-                spans.map(|span| view.map_or(span.clone(), |view| view.source(span))).collect()
+                spans.map(|span| view.map_or_else(|| span.clone(), |view| view.source(span.clone()))).collect()
             };
             let told = |read: &str| -> Vec<String> {
-                let told = |span: Range<usize>| words.told(&read[span.clone()]).unwrap_or_else(|| read[span].to_owned());
+                let told =
+                    |span: Range<usize>| words.told(&read[span.clone()]).unwrap_or_else(|| read[span].to_owned());
                 words.scan(read).unwrap().into_iter().map(told).collect()
             };
             let read = folded.as_ref().map_or(text, |view| view.text());

@@ -95,15 +95,13 @@ struct Digits<'a> {
 fn pack(digits: &[u8], bits: usize, octets: &mut Vec<u8>) {
     octets.clear();
     octets.reserve(digits.len() * bits / 8);
-    let mut held = 0_u32;
-    let mut count = 0_usize;
-    for digit in digits {
-        held = (held << bits | u32::from(*digit)) & 0xFFFF;
-        count += bits;
-        if count >= 8 {
-            count -= 8;
-            octets.push(u8::try_from(held >> count & 0xFF).unwrap_or_default());
-        }
+    // Digits that fill octets exactly: four of base64, two hexadecimal ones.
+    let together = if bits == 6 { 4 } else { 2 };
+    for group in digits.chunks(together) {
+        let held = group.iter().fold(0_u32, |held, digit| held << bits | u32::from(*digit));
+        let whole = group.len() * bits / 8;
+        let [_, a, b, c] = (held << (24 - group.len() * bits)).to_be_bytes();
+        octets.extend([a, b, c].into_iter().take(whole));
     }
 }
 
@@ -133,14 +131,29 @@ fn readable(octets: &[u8], digits: &Digits<'_>, see: &mut dyn FnMut(View<'static
 }
 
 fn sextet(byte: u8) -> u8 {
-    match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' | b'-' => 62,
-        _ => 63,
-    }
+    SEXTETS.get(usize::from(byte)).copied().unwrap_or_default()
 }
+
+/// What each byte is worth as a digit of base64, in either alphabet.
+#[expect(clippy::indexing_slicing, reason = "computed when this is compiled, which fails beyond the end")]
+const SEXTETS: [u8; 256] = {
+    let mut all = [0; 256];
+    let mut value = 0;
+    while value < 64 {
+        let digit = match value {
+            0..=25 => b'A' + value,
+            26..=51 => b'a' + (value - 26),
+            52..=61 => b'0' + (value - 52),
+            62 => b'+',
+            _ => b'/',
+        };
+        all[digit as usize] = value;
+        value += 1;
+    }
+    all[b'-' as usize] = 62;
+    all[b'_' as usize] = 63;
+    all
+};
 
 fn nibble(byte: u8) -> u8 {
     match byte {

@@ -89,7 +89,7 @@ pub(crate) fn is_even(text: &str) -> bool {
     if seek::any(bytes, |byte| byte.wrapping_sub(0x20) > 0x5E) {
         return false;
     }
-    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
     !pairs.fold(false, |any, (one, next)| any | ((*one == b' ') & (*next == b' ')))
 }
 

@@ -162,14 +162,22 @@ fn plain(text: &str, span: Range<usize>, built: &mut Builder) {
     piece.char_indices().for_each(|(offset, character)| built.copy(span.start + offset, character));
 }
 
+/// So many bytes are counted together.
+const COUNTED: usize = 128;
+
 /// How many letters and digits have none beside them.
 fn singles(bytes: &[u8]) -> usize {
     let ends = |at: usize| {
         let beside = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
         usize::from(is_alone(beside(at.checked_sub(1)), beside(Some(at)), beside(Some(at + 1))))
     };
-    let inner = bytes.iter().zip(bytes.iter().skip(1)).zip(bytes.iter().skip(2));
-    let inner: usize = inner.map(|((before, one), next)| usize::from(is_alone(*before, *one, *next))).sum();
+    let from = |at: usize| bytes.get(at..).unwrap_or_default().chunks(COUNTED);
+    let inner = from(0).zip(from(1)).zip(from(2)).map(|((before, one), next)| {
+        let all = before.iter().zip(one).zip(next);
+        // So few that a byte holds their number.
+        all.fold(0_u8, |sum, ((before, one), next)| sum + u8::from(is_alone(*before, *one, *next)))
+    });
+    let inner: usize = inner.map(usize::from).sum();
     let last = if bytes.len() > 1 { ends(bytes.len() - 1) } else { 0 };
     inner + ends(0) + last
 }

@@ -149,6 +149,17 @@ fn a_match_over_several_channels_cuts_the_stream() {
     assert_eq!(send(&mut inspector, "a", "PLE", Extent::Continues).0.outcome, blocked("aws"));
 }
 
+/// Messages share a channel's name; each is a text of its own all the same.
+#[test]
+fn a_match_over_messages_of_one_name_cuts_the_stream() {
+    let mut inspector = pipeline("enforce", "redact").inspector(Surface::Outbound);
+    assert_eq!(send(&mut inspector, "m", "see AKIAIOSF", Extent::Whole).0.outcome, Outcome::Allowed);
+    assert_eq!(send(&mut inspector, "m", "ODNN7EXAMPLE", Extent::Whole).0.outcome, blocked("aws"));
+    let mut inspector = pipeline("enforce", "redact").inspector(Surface::Outbound);
+    assert_eq!(send(&mut inspector, "m", "see AKIAIOSFODNN7EXAMPLE", Extent::Whole).0.outcome, Outcome::Redacted);
+    assert_eq!(send(&mut inspector, "m", "fine.", Extent::Whole).0.outcome, Outcome::Allowed);
+}
+
 /// What was told in a snapshot is told; what goes on from it is judged together with it.
 #[test]
 fn a_match_that_began_in_a_snapshot_cuts_the_stream() {

@@ -2,8 +2,8 @@
 #![expect(clippy::arithmetic_side_effects, reason = "offsets into a text in memory")]
 
 use super::checksum::{base58check, bech32};
-use crate::detector::{Found, floor};
 use crate::detector::class::Class;
+use crate::detector::{Found, floor};
 
 /// A mail address around the `@` at `at`.
 pub(in crate::detector) fn email_at(text: &str, at: usize) -> Option<Found> {
@@ -99,7 +99,8 @@ fn is_numbered(text: &str, at: usize) -> bool {
     let before = text.get(floor(text, at.saturating_sub(16))..at).unwrap_or_default();
     let word = before.trim_end().to_ascii_lowercase();
     let told = ["section", "sections", "version", "release", "chapter", "clause", "\u{a7}"];
-    told.iter().any(|told| word.ends_with(told)) || [">=", "<=", "==", "~=", "!="].iter().any(|sign| word.ends_with(sign))
+    told.iter().any(|told| word.ends_with(told))
+        || [">=", "<=", "==", "~=", "!="].iter().any(|sign| word.ends_with(sign))
 }
 
 /// A v6 address around the `::` or `:` at `at`: at least two groups and one of them long.
