@@ -185,6 +185,36 @@ impl Store {
         one!(reader, ContextRow, CONTEXT, tenant.as_str(), card_id, context_id)
     }
 
+    /// Since when a task seen through this card is `whose`, or anybody's where that is `None`. Somebody else's is no row.
+    pub async fn owned_task(
+        &self,
+        tenant: &TenantId,
+        card_id: &str,
+        task_id: &str,
+        whose: Option<&str>,
+    ) -> Result<Option<Owner>> {
+        if !text::is_key(task_id) {
+            return Ok(None);
+        }
+        let mut reader = self.reader().await?;
+        one!(reader, Owner, OWNED_TASK, tenant.as_str(), card_id, task_id, whose)
+    }
+
+    /// Since when a context seen through this card is `whose`, or anybody's where that is `None`.
+    pub async fn owned_context(
+        &self,
+        tenant: &TenantId,
+        card_id: &str,
+        context_id: &str,
+        whose: Option<&str>,
+    ) -> Result<Option<Owner>> {
+        if !text::is_key(context_id) {
+            return Ok(None);
+        }
+        let mut reader = self.reader().await?;
+        one!(reader, Owner, OWNED_CONTEXT, tenant.as_str(), card_id, context_id, whose)
+    }
+
     /// A principal's tasks on a card, newest first.
     pub async fn tasks_of(
         &self,
@@ -443,6 +473,10 @@ statements! {
             WHERE tenant = $1 AND card_id = $2 AND task_id IN ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
         CONTEXT = "SELECT context_id, principal_id, created FROM contexts
             WHERE tenant = $1 AND card_id = $2 AND context_id = $3";
+        OWNED_TASK = "SELECT principal_id, created FROM tasks
+            WHERE tenant = $1 AND card_id = $2 AND task_id = $3 AND principal_id = COALESCE($4, principal_id)";
+        OWNED_CONTEXT = "SELECT principal_id, created FROM contexts
+            WHERE tenant = $1 AND card_id = $2 AND context_id = $3 AND principal_id = COALESCE($4, principal_id)";
         TASKS_OF = "SELECT task_id, principal_id, context_id, created FROM tasks
             WHERE tenant = $1 AND card_id = $2 AND principal_id = $3 AND (created, task_id) < ($4, $5)
             ORDER BY created DESC, task_id DESC LIMIT $6";

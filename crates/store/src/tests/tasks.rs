@@ -60,6 +60,19 @@ on_both! {
         assert_eq!(store.revision().await, Ok(0));
     }
 
+    async fn what_is_somebody_elses_is_no_row(given) {
+        let (store, acme) = (given.store, tenant_id("acme"));
+        store.claim_task(&task("card-1", "t", "ann", 1)).await.unwrap();
+        store.claim_context(&context("card-1", "c", "ann", 2)).await.unwrap();
+        for (whose, is_told) in [(Some("ann"), true), (None, true), (Some("bob"), false), (Some(""), false)] {
+            let [task, context] = [1, 2].map(|created| is_told.then(|| owner("ann", created)));
+            assert_eq!(store.owned_task(&acme, "card-1", "t", whose).await, Ok(task), "{whose:?}");
+            assert_eq!(store.owned_context(&acme, "card-1", "c", whose).await, Ok(context), "{whose:?}");
+        }
+        assert_eq!(store.owned_task(&tenant_id("other"), "card-1", "t", None).await, Ok(None));
+        assert_eq!(store.owned_context(&acme, "card-2", "c", None).await, Ok(None));
+    }
+
     async fn same_id_of_another_card_is_another_task(given) {
         let store = given.store;
         let acme = tenant_id("acme");

@@ -50,8 +50,8 @@ pub async fn begin(call: &Call, ownership: &Ownership) -> Result<(Walk, Step), O
     let size = usize::try_from(call.page_size().unwrap_or(DEFAULT_PAGE).clamp(1, UPSTREAM_PAGE)).unwrap_or(1);
     let walk = Walk { size, after, bound_to, pages: 0, own: Vec::new(), seen: HashSet::new() };
     if let Some(context) = call.context_id() {
-        let owner = ownership.owners.owner(&ownership.key(Thing::Context, context), &ownership.principal).await?;
-        if !owner.is_some_and(|owner| ownership.shares(&owner.principal)) {
+        let owned = ownership.owners.owned(&ownership.key(Thing::Context, context), ownership.whose()).await?;
+        if owned.is_none() {
             let empty = walk.finish(call, ownership)?;
             return Ok((Walk::nothing(), Step::Done(empty)));
         }

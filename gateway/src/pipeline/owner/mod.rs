@@ -79,6 +79,10 @@ impl Owned {
     const fn is_kept(&self, oldest: Micros) -> bool {
         self.since >= oldest
     }
+
+    fn is_of(&self, whose: Option<&str>) -> bool {
+        whose.is_none_or(|whose| *self.principal == *whose)
+    }
 }
 
 /// What is owned.
@@ -120,37 +124,34 @@ impl Owners {
         self.pending.len()
     }
 
-    /// Who owns `key`. Asks the store unless the owner is known here and is `principal`: a foreign id must cost what a
-    /// missing one costs.
-    async fn owner(&self, key: &Key, principal: &str) -> Result<Option<Owned>, OwnerError> {
-        if let Some(owner) = self.known.get(key).or_else(|| self.pending.owner(key).map(Owned::pending))
-            && *owner.principal == *principal
-        {
-            return Ok(Some(owner));
+    /// Since when `key` is `whose`, or anybody's where that is `None`. Asks the store unless it is known here. Foreign is
+    /// what missing is, on the way there too: neither is a row, and neither is remembered.
+    async fn owned(&self, key: &Key, whose: Option<&str>) -> Result<Option<Owned>, OwnerError> {
+        let known = self.known.get(key).filter(|owned| owned.is_of(whose));
+        if let Some(owned) = known.or_else(|| self.pending_of(key, whose)) {
+            return Ok(Some(owned));
         }
         // Rare, and a query is large: the future of every call would carry it.
-        Box::pin(self.look_up(key)).await
+        Box::pin(self.look_up(key, whose)).await
     }
 
-    async fn look_up(&self, key: &Key) -> Result<Option<Owned>, OwnerError> {
+    async fn look_up(&self, key: &Key, whose: Option<&str>) -> Result<Option<Owned>, OwnerError> {
         let tenant = TenantId::new(&key.tenant).ok_or(OwnerError::TaskNotFound)?;
         let found = match key.thing {
-            Thing::Task => {
-                let found = self.store.task_owner(&tenant, &key.card, &key.id).await;
-                found.map(|row| row.map(|row| (row.principal_id, row.created)))
-            }
-            Thing::Context => {
-                let found = self.store.context_owner(&tenant, &key.card, &key.id).await;
-                found.map(|row| row.map(|row| (row.principal_id, row.created)))
-            }
+            Thing::Task => self.store.owned_task(&tenant, &key.card, &key.id, whose).await,
+            Thing::Context => self.store.owned_context(&tenant, &key.card, &key.id, whose).await,
         };
         let found = found.map_err(|_| OwnerError::Unavailable)?;
-        let owner = found.map(|(principal, since)| Owned { principal: principal.into(), since });
-        if let Some(owner) = &owner {
-            self.known.insert(key.clone(), owner.clone());
+        let owned = found.map(|owner| Owned { principal: owner.principal_id.into(), since: owner.created });
+        if let Some(owned) = &owned {
+            self.known.insert(key.clone(), owned.clone());
         }
         // Claimed here a moment ago and not yet in the store.
-        Ok(owner.or_else(|| self.pending.owner(key).map(Owned::pending)))
+        Ok(owned.or_else(|| self.pending_of(key, whose)))
+    }
+
+    fn pending_of(&self, key: &Key, whose: Option<&str>) -> Option<Owned> {
+        self.pending.owner(key).map(Owned::pending).filter(|owned| owned.is_of(whose))
     }
 
     /// Claims `keys`, all of one tenant, for `principal`; gives the owners in their order, who may be others. First
@@ -307,8 +308,8 @@ impl Ownership {
         if !path::is_task_id(task) {
             return Err(OwnerError::TaskNotFound);
         }
-        let owner = self.owners.owner(&self.key(Thing::Task, task), &self.principal).await?;
-        if owner.is_some_and(|owner| self.may_see(&owner)) { Ok(()) } else { Err(OwnerError::TaskNotFound) }
+        let owned = self.owners.owned(&self.key(Thing::Task, task), self.whose()).await?;
+        if owned.is_some_and(|owned| owned.is_kept(self.oldest)) { Ok(()) } else { Err(OwnerError::TaskNotFound) }
     }
 
     /// A context that the caller names becomes its own unless it is somebody else's (D15).
@@ -361,9 +362,17 @@ impl Ownership {
     }
 
     fn shares(&self, owner: &str) -> bool {
+        self.whose().is_none_or(|whose| *owner == *whose)
+    }
+
+    /// Whose tasks and contexts the caller may name; everybody's of the tenant where that is `None`.
+    fn whose(&self) -> Option<&str> {
         match self.scope {
-            TaskScope::Principal => *owner == *self.principal,
-            TaskScope::Tenant => true,
+            TaskScope::Principal => Some(&self.principal),
+            TaskScope::Tenant => None,
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
