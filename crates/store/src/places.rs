@@ -1,10 +1,12 @@
 //! Places among calls in flight and open streams that replicas hold of a limit which they share.
 //!
 //! A replica asks for places of a subject before it fills them, keeps them by asking again, and loses them when it has
-//! not asked for as long as a lease lasts: what a dead one held is free then. Times are the callers' own; leases do not
-//! bump the revision. What a replica uses already is held whatever is left, so that nobody else is lent it.
+//! not asked for as long as a lease lasts: what a dead one held is free then. When that is, the database's clock says where
+//! several processes share it, so that theirs need not agree; SQLite's one process says it itself. Leases do not bump the
+//! revision. What a replica uses already is held whatever is left, so that nobody else is lent it.
 
 use crate::open::Durability;
+use crate::sql::Lane;
 use crate::{Error, Result, Store, Table, TenantId, text};
 
 word! {
@@ -45,15 +47,18 @@ row! {
 }
 
 impl Store {
-    /// Lends places to `replica` until `until`; gives how many it may fill, in the order of `wishes`. One replica alone
-    /// gets all; several get what they use, what more they want, and equal parts of the rest.
-    pub async fn lend_places(&self, replica: &str, wishes: &[PlaceWish], now: i64, until: i64) -> Result<Vec<i64>> {
+    /// Lends places to `replica` for `lasting` microseconds; gives how many it may fill, in the order of `wishes`. One
+    /// replica alone gets all; several get what they use, what more they want, and equal parts of the rest. `now` counts
+    /// on SQLite alone.
+    pub async fn lend_places(&self, replica: &str, wishes: &[PlaceWish], now: i64, lasting: i64) -> Result<Vec<i64>> {
         text::key("replica", replica)?;
         let mut order: Vec<usize> = (0..wishes.len()).collect();
         // In one order for everybody, so that two replicas never wait for each other.
         order.sort_by_key(|at| wishes.get(*at).map(PlaceWish::key));
         let mut lent = vec![0; wishes.len()];
         let mut tx = self.begin(Durability::Written).await?;
+        let now = time_of(tx.lane(), now).await?;
+        let until = now.saturating_add(lasting);
         for at in order {
             let (Some(wish), Some(lent)) = (wishes.get(at), lent.get_mut(at)) else { continue };
             text::key("subject", &wish.subject)?;
@@ -90,10 +95,11 @@ impl Store {
         Ok(given)
     }
 
-    /// Forgets leases that ended before `before`; gives how many.
-    pub async fn forget_places(&self, before: i64) -> Result<u64> {
+    /// Forgets leases that ended more than `kept` microseconds ago; gives how many. `now` counts on SQLite alone.
+    pub async fn forget_places(&self, now: i64, kept: i64) -> Result<u64> {
         let mut tx = self.begin(Durability::Written).await?;
-        let forgotten = x!(tx, FORGET, before)?;
+        let now = time_of(tx.lane(), now).await?;
+        let forgotten = x!(tx, FORGET, now.saturating_sub(kept))?;
         tx.commit().await?;
         Ok(forgotten)
     }
@@ -113,6 +119,14 @@ impl PlaceWish {
     }
 }
 
+/// The time that leases are measured by: the database's where processes share it, else that of the one process.
+async fn time_of(lane: Lane<'_>, now: i64) -> Result<i64> {
+    match lane {
+        Lane::Pg(connection) => Ok(sqlx::query_scalar(PG_NOW).fetch_one(connection).await?),
+        Lane::Lite(_) => Ok(now),
+    }
+}
+
 const LOST: Error = Error::Corrupt { table: Table::SharedPlaces, id: String::new() };
 
 statements! {
@@ -126,6 +140,9 @@ statements! {
         GIVE_UP = "DELETE FROM shared_places WHERE tenant = $1 AND subject = $2 AND kind = $3 AND replica = $4";
         GIVE_UP_ALL = "DELETE FROM shared_places WHERE replica = $1";
         FORGET = "DELETE FROM shared_places WHERE expires < $1";
+    }
+    postgres {
+        PG_NOW = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::harness::{DEADLINE, Harness};
 use chancery::app::App;
+use chancery::clock::Clock;
 use chancery::config::{Source, load};
 use secrecy::ExposeSecret as _;
 use std::net::SocketAddr;
@@ -19,6 +20,11 @@ pub(crate) struct Replica {
 
 impl Replica {
     pub(crate) async fn beside(h: &Harness, settings: &[(&str, &str)]) -> Self {
+        Self::beside_with(h, h.app.clock.clone(), settings).await
+    }
+
+    /// One with a clock of its own.
+    pub(crate) async fn beside_with(h: &Harness, clock: Clock, settings: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let audit = dir.path().join("audit").display().to_string();
         let mut environment = vec![
@@ -33,7 +39,7 @@ impl Replica {
         environment.extend_from_slice(settings);
         let environment = environment.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
         let settings = load::load(&Source { file: None, environment }).unwrap();
-        let bound = App::build(settings, h.app.clock.clone()).await.unwrap();
+        let bound = App::build(settings, clock).await.unwrap();
         let (app, public, stop) = (Arc::clone(&bound.app), bound.public_address().unwrap(), CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the gateway's own tasks are what is under test")]
         let running = tokio::spawn(bound.run(stop.clone().cancelled_owned()));

@@ -228,7 +228,8 @@ async fn fill(at: &[SocketAddr], key: &str, count: usize, open: &mut Vec<Live>) 
 const LEASED: Duration = Duration::from_secs(60);
 const MANY: usize = 6;
 
-async fn places_are_shared(limits: Value) {
+/// Shares places with a replica whose clock goes wrong by so many microseconds.
+async fn places_are_shared(limits: Value, off: i64) {
     let shared = [("CHANCERY__LIMITS__SHARED", "true")];
     let Some(h) = Harness::start_with(Db::Postgres, Clock::System, &shared).await else { return };
     h.tenant("acme").await;
@@ -236,7 +237,8 @@ async fn places_are_shared(limits: Value) {
     let _agent = slow(&h, &gate).await;
     let key = h.caller("acme", "bot", &["*"], &["*"]).await.key;
     limit(&h, json!({ "limits": limits })).await;
-    let other = Replica::beside(&h, &shared).await;
+    let clock = if off == 0 { Clock::System } else { Clock::manual(h.now() + off) };
+    let other = Replica::beside_with(&h, clock, &shared).await;
     let both = [h.public, other.public];
     let mut open = Vec::new();
     fill(&both, &key, MANY, &mut open).await;
@@ -261,12 +263,24 @@ async fn places_are_shared(limits: Value) {
 
 #[tokio::test]
 async fn shared_calls_in_flight_hold_over_both_replicas() {
-    places_are_shared(json!({ "concurrent": MANY })).await;
+    places_are_shared(json!({ "concurrent": MANY }), 0).await;
+}
+
+const HOUR: i64 = 3_600_000_000;
+
+#[tokio::test]
+async fn shared_calls_hold_with_a_replica_whose_clock_is_an_hour_fast() {
+    places_are_shared(json!({ "concurrent": MANY }), HOUR).await;
+}
+
+#[tokio::test]
+async fn shared_streams_hold_with_a_replica_whose_clock_is_an_hour_slow() {
+    places_are_shared(json!({ "streams": MANY }), -HOUR).await;
 }
 
 #[tokio::test]
 async fn shared_streams_hold_over_both_replicas() {
-    places_are_shared(json!({ "streams": MANY })).await;
+    places_are_shared(json!({ "streams": MANY }), 0).await;
 }
 
 #[tokio::test]

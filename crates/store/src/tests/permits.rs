@@ -46,28 +46,38 @@ on_both! {
     }
 
     async fn places_of_a_replica_that_is_silent_are_free_when_its_lease_has_ended(given) {
-        let store = given.store;
-        let acme = furnish(&store, "acme").await;
-        let wish = |subject: &str, in_use| PlaceWish {
-            tenant: acme.clone(), subject: subject.to_owned(), kind: PlaceKind::Call, in_use, more: 1, most: 10,
+        let store = &given.store;
+        let acme = furnish(store, "acme").await;
+        let wish = |subject: &str, in_use| PlaceWish { in_use, ..calls(&acme, subject) };
+        let lend = async |replica: &str, wishes: &[PlaceWish]| {
+            store.lend_places(replica, wishes, NOW, LASTING).await.unwrap()
         };
         // Two limits in one go; another kind is another limit.
-        let both = [wish("tenant", 4), wish("card/c", 0)];
-        assert_eq!(store.lend_places("one", &both, 100, 200).await, Ok(vec![10, 10]));
+        assert_eq!(lend("one", &[wish("tenant", 4), wish("card/c", 0)]).await, [10, 10]);
         let stream = PlaceWish { kind: PlaceKind::Stream, ..wish("tenant", 0) };
-        assert_eq!(store.lend_places("two", &[stream], 100, 200).await, Ok(vec![10]));
-        assert_eq!(store.lend_places("two", &[wish("tenant", 1)], 110, 210).await, Ok(vec![0]));
+        assert_eq!(lend("two", &[stream]).await, [10]);
+        assert_eq!(lend("two", &[wish("tenant", 1)]).await, [0]);
         // The first one leaves some when it asks again: 9 are not the other's, 5 it wants, and half of the rest.
-        assert_eq!(store.lend_places("one", &[wish("tenant", 4)], 120, 220).await, Ok(vec![7]));
-        assert_eq!(store.lend_places("two", &[wish("tenant", 1)], 130, 230).await, Ok(vec![2]));
+        assert_eq!(lend("one", &[wish("tenant", 4)]).await, [7]);
+        assert_eq!(lend("two", &[wish("tenant", 1)]).await, [2]);
         // It never asks again.
-        assert_eq!(store.lend_places("two", &[wish("tenant", 1)], 219, 319).await, Ok(vec![2]));
-        assert_eq!(store.lend_places("two", &[wish("tenant", 1)], 220, 320).await, Ok(vec![10]));
+        assert_eq!(lend("two", &[wish("tenant", 1)]).await, [2]);
+        assert_eq!(store.forget_places(NOW, 0).await, Ok(0), "all leases are good");
+        given.execute("UPDATE shared_places SET expires = 1 WHERE replica = 'one'").await;
+        assert_eq!(lend("two", &[wish("tenant", 1)]).await, [10]);
         store.give_up_places("two", &[(acme.clone(), "tenant".to_owned(), PlaceKind::Call)]).await.unwrap();
-        assert_eq!(store.lend_places("three", &[wish("tenant", 0)], 221, 321).await, Ok(vec![10]));
+        assert_eq!(lend("three", &[wish("tenant", 0)]).await, [10]);
         assert_eq!(store.give_up_all_places("three").await, Ok(1));
         // Those of the first and the second, and the rows that are locked by.
-        assert_eq!(store.forget_places(1_000).await, Ok(6));
+        given.execute("UPDATE shared_places SET expires = 1").await;
+        assert_eq!(store.forget_places(NOW, LASTING).await, Ok(6));
+    }
+
+    async fn a_lease_lasts_as_long_as_was_asked_for(given) {
+        let (store, acme) = (&given.store, tenant_id("acme"));
+        store.lend_places("one", &[calls(&acme, "tenant")], NOW, HOUR).await.unwrap();
+        assert_eq!(store.forget_places(NOW, LASTING - HOUR).await, Ok(0), "it ends no sooner, give or take a minute");
+        assert_eq!(store.forget_places(NOW, -HOUR - 1).await, Ok(2), "and no later");
     }
 
     async fn a_database_without_shared_places_migrates(given) {
@@ -75,10 +85,8 @@ on_both! {
         given.execute("DELETE FROM _sqlx_migrations WHERE version = 7").await;
         assert_eq!(given.store.pending_migrations().await, Ok(vec![7]));
         given.store.migrate().await.unwrap();
-        let wish = PlaceWish {
-            tenant: tenant_id("acme"), subject: "tenant".to_owned(), kind: PlaceKind::Call, in_use: 0, more: 1, most: 2,
-        };
-        assert_eq!(given.store.lend_places("one", &[wish], 1, 2).await, Ok(vec![2]));
+        let lent = given.store.lend_places("one", &[calls(&tenant_id("acme"), "tenant")], NOW, LASTING).await;
+        assert_eq!(lent, Ok(vec![10]));
     }
 
     async fn old_tasks_and_contexts_are_forgotten_in_batches(given) {
@@ -132,4 +140,35 @@ async fn a_database_of_the_first_version_migrates_with_its_rows() {
     let rows = again.load_tenant(&acme).await.unwrap().unwrap();
     assert_eq!((rows.principals.len(), rows.grants.len(), rows.unreadable.len()), (1, 1, 0));
     assert_eq!(rows.principals[0].settings, b"{}");
+}
+
+/// Where a test's time stands, and how long its leases last.
+const NOW: i64 = 1_800_000_000_000_000;
+const LASTING: i64 = 60_000_000;
+const HOUR: i64 = 3_600_000_000;
+
+fn calls(tenant: &TenantId, subject: &str) -> PlaceWish {
+    let (tenant, subject) = (tenant.clone(), subject.to_owned());
+    PlaceWish { tenant, subject, kind: PlaceKind::Call, in_use: 0, more: 1, most: 10 }
+}
+
+/// What one replica believes of the time must neither end the leases of another nor keep its own for longer.
+#[tokio::test]
+async fn replicas_whose_clocks_are_an_hour_apart_share_their_places() {
+    let Some(given) = crate::testing::postgres().await else { return };
+    let (store, acme) = (&given.store, tenant_id("acme"));
+    let lend = async |replica: &str, subject: &str, now| {
+        store.lend_places(replica, &[calls(&acme, subject)], now, LASTING).await.unwrap()
+    };
+    for (subject, first, second) in
+        [("card/a", NOW, NOW + HOUR), ("card/b", NOW + HOUR, NOW), ("card/c", NOW - HOUR, 0)]
+    {
+        assert_eq!(lend("one", subject, first).await, [10], "{subject}");
+        assert_eq!(lend("two", subject, second).await, [0], "{subject}: all are lent");
+        assert_eq!(store.forget_places(second, 0).await, Ok(0), "{subject}: no lease has ended");
+    }
+    given.execute("UPDATE shared_places SET expires = 1 WHERE replica = 'one'").await;
+    for subject in ["card/a", "card/b", "card/c"] {
+        assert_eq!(lend("two", subject, NOW).await, [10], "{subject}: whoever took it, it has ended");
+    }
 }

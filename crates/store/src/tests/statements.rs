@@ -79,6 +79,7 @@ const TENANTLESS: &[(&str, &str)] = &[
     ("open::PG_WRITABLE", "no table"),
     ("places::FORGET", "old leases of all tenants"),
     ("places::GIVE_UP_ALL", "of a replica, which serves all tenants"),
+    ("places::PG_NOW", "no table"),
     ("revision::CHANGES_SINCE", "replicas follow all tenants"),
     ("revision::MARK_PRUNED", "the one revision"),
     ("revision::POSITION", "the one revision"),

@@ -2,7 +2,8 @@
 //!
 //! A call never waits for it. A replica asks for places ten times a second where it runs out of them and once a second
 //! where it keeps some; what it does not ask for again is free for others when the lease has ended, so that a dead
-//! replica's places come back by themselves.
+//! replica's places come back by themselves. Here a lease is timed from before the store was asked, by a stopwatch; there by
+//! the database's clock. So it ends here first, whatever the clocks of replicas say.
 
 use super::Limits;
 use crate::clock::{Clock, Micros};
@@ -43,8 +44,8 @@ pub(super) fn start(limits: &Arc<Limits>, store: &Store, clock: &Clock, tasks: &
     if limits.rates() == Rates::Local {
         return;
     }
-    let mut lender =
-        Lender { replica: head::new_id(), store: store.clone(), clock: clock.clone(), meters: Vec::new(), swept: None };
+    let (store, clock, began) = (store.clone(), clock.clone(), Instant::now());
+    let mut lender = Lender { replica: head::new_id(), store, clock, began, meters: Vec::new(), swept: None };
     let (limits, stop) = (Arc::clone(limits), tasks.stopping());
     tasks.spawn("shared places", async move { Box::pin(lender.run(&limits, &stop)).await });
 }
@@ -53,23 +54,27 @@ pub(super) fn start(limits: &Arc<Limits>, store: &Store, clock: &Clock, tasks: &
 struct Lender {
     replica: String,
     store: Store,
+    /// The process's time, for a store that has none of its own.
     clock: Clock,
+    began: Instant,
     meters: Vec<Arc<Meter>>,
     swept: Option<Instant>,
 }
 
 impl Lender {
     async fn run(&mut self, limits: &Limits, stop: &CancellationToken) {
+        let began = self.began;
+        let stopwatch = || passed(began);
         loop {
             tokio::time::sleep(PAUSE).await;
             self.meters.extend(limits.borrowers.take());
-            let (asked, given_up, now) = self.wishes();
-            Box::pin(attended(&self.meters, &self.clock, self.tell(asked, given_up, now))).await;
+            let (asked, given_up, now) = self.wishes(stopwatch());
+            Box::pin(attended(&self.meters, stopwatch, self.tell(asked, given_up, now))).await;
             if self.swept.is_none_or(|at| at.elapsed() > SWEEP) {
                 self.swept = Some(Instant::now());
                 // A dead replica's rows are no loans any more; this only keeps the table small.
-                let forget = self.store.forget_places(self.clock.now().saturating_sub(LEASE));
-                Box::pin(attended(&self.meters, &self.clock, async { drop(forget.await) })).await;
+                let forget = self.store.forget_places(self.clock.now(), LEASE);
+                Box::pin(attended(&self.meters, stopwatch, async { drop(forget.await) })).await;
             }
             if stop.is_cancelled() && limits.node_calls.load(Ordering::Relaxed) == 0 {
                 if let Err(error) = self.store.give_up_all_places(&self.replica).await {
@@ -81,8 +86,7 @@ impl Lender {
     }
 
     /// What is needed now, and what is not any more.
-    fn wishes(&mut self) -> (Asked, Vec<GivenUp>, Micros) {
-        let now = self.clock.now();
+    fn wishes(&mut self, now: Micros) -> (Asked, Vec<GivenUp>, Micros) {
         let (mut wishes, mut of, mut given_up) = (Vec::new(), Vec::new(), Vec::new());
         for meter in &self.meters {
             let Some(tenant) = TenantId::new(&meter.subject.0) else { continue };
@@ -131,7 +135,7 @@ impl Lender {
     }
 
     async fn ask(&self, wishes: &[PlaceWish], of: &[(Arc<Meter>, Kind)], now: Micros) {
-        let asked = self.store.lend_places(&self.replica, wishes, now, now.saturating_add(LEASE));
+        let asked = self.store.lend_places(&self.replica, wishes, self.clock.now(), LEASE);
         match tokio::time::timeout(LONGEST, asked).await {
             Ok(Ok(lent)) => {
                 for ((meter, kind), lent) in of.iter().zip(lent) {
@@ -150,18 +154,22 @@ type Asked = (Vec<PlaceWish>, Vec<(Arc<Meter>, Kind)>);
 type GivenUp = (TenantId, String, PlaceKind);
 
 /// Waits for the store, and meanwhile lets leases end that it has not renewed: others may be lent the same places.
-async fn attended(meters: &[Arc<Meter>], clock: &Clock, asking: impl Future<Output = ()>) {
+async fn attended(meters: &[Arc<Meter>], now: impl Fn() -> Micros, asking: impl Future<Output = ()>) {
     let mut asking = std::pin::pin!(asking);
     loop {
         tokio::select! {
             () = asking.as_mut() => return,
             () = tokio::time::sleep(PAUSE) => {
                 for (meter, kind) in meters.iter().flat_map(|meter| [(meter, Kind::Call), (meter, Kind::Stream)]) {
-                    meter.places(kind).1.expire(clock.now());
+                    meter.places(kind).1.expire(now());
                 }
             }
         }
     }
+}
+
+fn passed(since: Instant) -> Micros {
+    Micros::try_from(since.elapsed().as_micros()).unwrap_or(Micros::MAX)
 }
 
 const fn stored(kind: Kind) -> PlaceKind {
@@ -202,7 +210,7 @@ mod tests {
             }
         };
         tokio::select! {
-            () = attended(std::slice::from_ref(&meter), &clock, std::future::pending()) => {}
+            () = attended(std::slice::from_ref(&meter), || clock.now(), std::future::pending()) => {}
             () = ended => {}
         }
         assert_eq!(places.room(25), 3);
