@@ -248,9 +248,20 @@ async fn errors_tell_whether_bytes_may_have_left() {
 
 /// A TLS server for `agent.test`, its certificate, and what it agreed on with each client.
 async fn serve_tls() -> (SocketAddr, CertificateDer<'static>, mpsc::Receiver<Option<Vec<u8>>>) {
-    let made = rcgen::generate_simple_self_signed(["agent.test".to_owned()]).unwrap();
-    let certificate = made.cert.der().clone();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    serve_tls_between(1975, 4096).await
+}
+
+/// The same with a certificate that is good from one year's beginning to another's.
+async fn serve_tls_between(
+    from: i32,
+    to: i32,
+) -> (SocketAddr, CertificateDer<'static>, mpsc::Receiver<Option<Vec<u8>>>) {
+    let mut params = rcgen::CertificateParams::new(["agent.test".to_owned()]).unwrap();
+    params.not_before = rcgen::date_time_ymd(from, 1, 1);
+    params.not_after = rcgen::date_time_ymd(to, 1, 1);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap().der().clone();
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -349,5 +360,28 @@ async fn certificates_are_checked_against_the_name() {
         client(&[], Vec::new(), settings(Vec::new())).request(get("https://agent.test/")).await.unwrap_err();
     for error in [wrong_name, unknown_root] {
         assert!(matches!(&error, EgressError::Connect(ConnectError::Tls(_))), "{error:?}");
+    }
+}
+
+/// T-TLS-1
+#[tokio::test]
+async fn certificates_are_good_in_their_time_alone() {
+    for (from, to, is_good) in [(1975, 4096, true), (1975, 2020, false), (4000, 4096, false)] {
+        let (server, certificate, _agreed) = serve_tls_between(from, to).await;
+        let script = Arc::new(Script::default());
+        script.name("agent.test", &[ip("8.8.8.8")]);
+        script.lead("8.8.8.8:443".parse().unwrap(), server);
+        let settings = ConnectorSettings {
+            extra_roots: vec![certificate],
+            net: Net::Scripted(script),
+            ..ConnectorSettings::default()
+        };
+        match client(&[], Vec::new(), settings).request(get("https://agent.test/")).await {
+            Ok(answer) => assert!(is_good && answer.status() == 200, "{from} to {to}"),
+            Err(error) => {
+                let is_tls = matches!(&error, EgressError::Connect(ConnectError::Tls(_)));
+                assert!(!is_good && is_tls, "{from} to {to}: {error:?}");
+            }
+        }
     }
 }

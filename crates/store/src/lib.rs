@@ -44,6 +44,7 @@ mod tasks;
 mod tenant_id;
 mod tenants;
 mod text;
+mod transport;
 mod usage;
 mod world;
 
@@ -74,6 +75,7 @@ pub use sso::{SsoEntry, SsoOutcome, SsoSubject};
 pub use tasks::{ContextClaim, ContextRow, Owner, TaskClaim, TaskCursor, TaskRow};
 pub use tenant_id::TenantId;
 pub use tenants::{TenantFields, TenantRow, TenantState};
+pub use transport::is_safe_on_the_way;
 pub use usage::{Period, Usage, UsageRow};
 pub use world::{TenantRows, Unreadable};
 

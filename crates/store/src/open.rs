@@ -286,8 +286,7 @@ async fn open_sqlite(url: &str, pools: &Pools) -> Result<Db> {
 }
 
 async fn open_postgres(url: &str, pools: &Pools) -> Result<Db> {
-    let options: PgConnectOptions = url.parse().map_err(|_| Error::UnknownAddress)?;
-    let options = options.application_name("chancery").disable_statement_logging();
+    let options = crate::transport::postgres(url)?.application_name("chancery").disable_statement_logging();
     let pool = |connections: u32| {
         PgPoolOptions::new()
             .max_connections(connections.max(1))

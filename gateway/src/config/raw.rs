@@ -129,7 +129,8 @@ pub struct Oidc {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Store {
-    /// `sqlite://path` or `postgres://…`.
+    /// `sqlite://path` or `postgres://…`. A server on another machine is spoken to over TLS and must prove its name, to
+    /// public authorities or those in `sslrootcert=FILE`; only `sslmode=…` in the URL makes that less.
     pub url: Option<String>,
     /// A file with the URL, for URLs with a password; wins over `url`.
     pub url_file: Option<String>,

@@ -210,6 +210,13 @@ fn store_alone_needs_nothing_else() {
 }
 
 #[test]
+fn a_database_that_does_not_prove_itself_is_told() {
+    let relaxed = |url: &str| load(&enough(&[("CHANCERY__STORE__URL", url)])).unwrap().relaxed();
+    assert_eq!(relaxed("postgres://user@db/chancery"), Vec::<&str>::new());
+    assert_eq!(relaxed("postgres://user@db/chancery?sslmode=require"), ["store.url"]);
+}
+
+#[test]
 fn shown_settings_hold_no_secret_and_load_again() {
     let source = enough(&[("CHANCERY__STORE__URL", "postgres://user:hunter2@db/chancery")]);
     let text = show(&source).unwrap();
