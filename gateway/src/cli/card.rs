@@ -1,5 +1,5 @@
-//! `chancery card …`: the common commands, the card's versions, and what only cards have: import, state, credential, sign,
-//! try, verify.
+//! `chancery card …`: the common commands, the card's versions, and what only cards have: import, state, credential, in-task,
+//! sign, try, verify.
 
 use crate::cli::api::{AdminArgs, segment};
 use crate::cli::document::Kind;
@@ -22,6 +22,8 @@ pub(super) enum CardCommand {
     State(StateArgs),
     /// Replace the gateway's credential towards the agent.
     Credential(CredentialArgs),
+    /// Replace the OAuth client by which the agent is authorised in the middle of a task, when the task waits for it.
+    InTask(InTaskArgs),
     /// Show the card as it is served, signed, and what our own verifier says.
     Sign(Named),
     /// Its versions.
@@ -92,6 +94,18 @@ pub(super) struct CredentialArgs {
     file: PathBuf,
 }
 
+/// Arguments of `in-task`.
+#[derive(Debug, Args)]
+pub(super) struct InTaskArgs {
+    /// Which card.
+    #[command(flatten)]
+    named: Named,
+    /// File with the client: {"type":"oauth2","token_url":"…","client_id":"…","client_secret":"…"}, with scope, audience and
+    /// header where they are needed, or {"type":"none"}; `-` for standard input.
+    #[arg(short, long)]
+    file: PathBuf,
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -102,6 +116,7 @@ pub(super) async fn run(command: CardCommand, admin: &AdminArgs) -> Result<(), F
         CardCommand::Import(args) => import(args, admin).await,
         CardCommand::State(args) => set_state(args, admin).await,
         CardCommand::Credential(args) => set_credential(args, admin).await,
+        CardCommand::InTask(args) => set_in_task(args, admin).await,
         CardCommand::Sign(named) => sign(&named, admin).await,
         CardCommand::Versions(command) => versions::run(Kind::Card, command, admin).await,
         CardCommand::Try(args) => card_try::run(args, admin).await,
@@ -121,6 +136,19 @@ async fn set_credential(args: CredentialArgs, admin: &AdminArgs) -> anyhow::Resu
     let body = resource::read_spec(&args.file)?;
     let path = format!("{}/credential", path(&args.named)?);
     let changed = admin.connect()?.send(reqwest::Method::PUT, &path, Some(&body), None).await?.ok()?;
+    resource::report(admin, &changed, "changed")
+}
+
+async fn set_in_task(args: InTaskArgs, admin: &AdminArgs) -> anyhow::Result<()> {
+    let client = resource::read_spec(&args.file)?;
+    let (api, path) = (admin.connect()?, path(&args.named)?);
+    let now = api.get(&path).await?;
+    let mut spec = now["spec"].clone();
+    // A card that is not sent stays, digit by digit.
+    spec.as_object_mut().and_then(|spec| spec.remove("card"));
+    resource::merge(&mut spec, json!({"upstream": {"in_task_authorisation": client}}));
+    let body = json!({"spec": spec});
+    let changed = api.send(reqwest::Method::PUT, &path, Some(&body), now["revision"].as_i64()).await?.ok()?;
     resource::report(admin, &changed, "changed")
 }
 

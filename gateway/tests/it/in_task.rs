@@ -323,3 +323,51 @@ async fn the_client_is_written_never_read_and_stays_by_itself() {
     assert_eq!(problem_paths(&refused), ["spec.upstream.in_task_authorisation"], "there is nothing to keep");
     desk.h.finish().await;
 }
+
+#[tokio::test]
+async fn the_commands_write_the_client_as_the_api_does() {
+    let desk = Desk::acme().await;
+    let spec = card_spec("Secure", "http://127.0.0.1:9");
+    desk.make("/tenants/acme/cards", "secure", &spec).await;
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &Value| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text.to_string()).unwrap();
+        path.display().to_string()
+    };
+    let shown = async || desk.read(CARD).await["spec"]["upstream"]["in_task_authorisation"].clone();
+    let there = json!({"type": "oauth2"});
+    let mut own = client(&desk);
+    own["client_secret"] = "secret-of-the-client".into();
+    let (given, none) = (write("client.json", &own), write("none.json", &json!({"type": "none"})));
+    let card = desk.read(CARD).await["spec"]["card"].clone();
+
+    let ran = desk.run(&["card", "in-task", "secure", "-f", &given]).await;
+    assert!(ran.code == 0 && ran.out.starts_with("changed card secure"), "{ran:?}");
+    assert!(!format!("{ran:?}").contains("secret-of-the-"), "{ran:?}");
+    assert_eq!((shown().await, &desk.read(CARD).await["spec"]["card"]), (there.clone(), &card));
+    let ran = desk.run(&["card", "in-task", "secure", "-f", &none]).await;
+    assert_eq!((ran.code, shown().await), (0, Value::Null), "{ran:?}");
+    let wrong = write("wrong.json", &json!({"type": "bearer", "token": "t"}));
+    let ran = desk.run(&["card", "in-task", "secure", "-f", &wrong]).await;
+    assert!(ran.code != 0 && ran.err.contains("spec.upstream.in_task_authorisation"), "{ran:?}");
+
+    // A document that names a secret is applied each time: nobody can tell whether it is the same.
+    let document = |client: &Value| {
+        let mut spec = spec.clone();
+        spec["upstream"]["in_task_authorisation"] = client.clone();
+        write("card.json", &json!({"kind": "Card", "tenant": "acme", "name": "secure", "spec": spec}))
+    };
+    let apply = async |client: &Value| {
+        let ran = desk.run(&["apply", "-f", &document(client)]).await;
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.out
+    };
+    assert!(apply(&own).await.contains("upstream.in_task_authorisation"));
+    assert_eq!(shown().await, there);
+    assert_eq!(apply(&there).await, "= Card acme/secure\n");
+    let none = json!({"type": "none"});
+    assert!(apply(&none).await.starts_with("~ Card acme/secure"));
+    assert_eq!((shown().await, apply(&none).await.as_str()), (Value::Null, "= Card acme/secure\n"));
+    desk.h.finish().await;
+}
