@@ -30,6 +30,8 @@ struct Case {
     read: bool,
     /// What the record says: none where nobody was proven.
     fault: Option<&'static str>,
+    /// What it is counted as, recorded or not.
+    counted: &'static str,
 }
 
 /// What the caller meets.
@@ -115,6 +117,7 @@ const CASES: [Case; 8] = [
         challenges: &CHALLENGE,
         read: false,
         fault: None,
+        counted: "missing_credential",
     },
     Case {
         name: "garbage",
@@ -125,6 +128,7 @@ const CASES: [Case; 8] = [
         challenges: &BAD_CHALLENGE,
         read: false,
         fault: None,
+        counted: "bad_credential",
     },
     Case {
         name: "expired",
@@ -135,6 +139,7 @@ const CASES: [Case; 8] = [
         challenges: &BAD_CHALLENGE,
         read: false,
         fault: None,
+        counted: "bad_credential",
     },
     Case {
         name: "revoked",
@@ -145,6 +150,7 @@ const CASES: [Case; 8] = [
         challenges: &BAD_CHALLENGE,
         read: false,
         fault: None,
+        counted: "bad_credential",
     },
     Case {
         name: "another tenant's",
@@ -155,6 +161,7 @@ const CASES: [Case; 8] = [
         challenges: &[],
         read: false,
         fault: Some("AGENT_NOT_FOUND"),
+        counted: "hidden",
     },
     Case {
         name: "not granted",
@@ -165,6 +172,7 @@ const CASES: [Case; 8] = [
         challenges: &[],
         read: true,
         fault: Some("PERMISSION_DENIED"),
+        counted: "forbidden",
     },
     Case {
         name: "over limit",
@@ -175,6 +183,7 @@ const CASES: [Case; 8] = [
         challenges: &[],
         read: false,
         fault: Some("RATE_LIMITED"),
+        counted: "limit",
     },
     Case {
         name: "two credentials",
@@ -185,6 +194,7 @@ const CASES: [Case; 8] = [
         challenges: &[],
         read: false,
         fault: None,
+        counted: "two_credentials",
     },
 ];
 
@@ -269,7 +279,9 @@ fn all(headers: &HeaderMap, name: &str) -> Vec<String> {
 async fn every_operation_is_refused_for_every_reason_in_every_callers_words() {
     let (agent, plan, rig) = gate().await;
     let (mut wrong, mut cells, mut recorded) = (Vec::new(), 0, Vec::new());
+    let counted = |case: &Case| rig.app.metrics.refusals.with_label_values(&[case.counted]).get();
     for case in &CASES {
+        let (before, of_case) = (counted(case), cells);
         for op in Op::ALL {
             case.world.put(&plan, &rig, op);
             for caller in TONGUES {
@@ -308,6 +320,8 @@ async fn every_operation_is_refused_for_every_reason_in_every_callers_words() {
                 }
             }
         }
+        // Also those that leave no record are counted, each once and under its own reason.
+        assert_eq!(counted(case) - before, cells - of_case, "{}", case.name);
     }
     eprintln!("{cells} refusals, {} are wrong", wrong.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
