@@ -169,7 +169,7 @@ export const s = {
   goesOnAs: 'Goes on as', sure: (score: number) => `${score} of 100`, notAsked: 'Guards outside are not asked here:',
 
   // Watching
-  anyFinding: 'Any finding', sameId: 'Others with this id', context: 'Context', moreFindings: (count: number) => `and ${count} more`, bytesAt: (from: number, to: number) => `bytes ${from} to ${to}`,
+  anyFinding: 'Any finding', sameId: 'Others with this id', context: 'Context', moreFindings: (count: number) => `and ${count} more`, ofHop: (hop: number) => `of the caller of hop ${hop}`, bytesAt: (from: number, to: number) => `bytes ${from} to ${to}`,
   delegation: 'Delegation', onBehalfOf: 'On behalf of', actor: 'Caused by', depth: 'Delegations', hops: 'Hops', firstCall: 'First call', thisOne: 'this one', history: 'What it belongs to', ofTheTask: 'Exchanges of the task', ofTheContext: 'Exchanges of the context',
   moreInAudit: 'There are more: all of them in the audit', inAudit: 'In the audit', noneRecorded: 'None recorded.', head: 'Head of the request', entrance: 'Came in by', callersId: 'Id that the caller sent', traceId: 'Trace',
   headText: 'This is all that is kept of the head. Other headers, credentials above all, are never recorded.',

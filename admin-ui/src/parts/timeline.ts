@@ -12,6 +12,8 @@ export interface Finding {
   by?: string
   /** First byte of the match in the text at `pointer`, and one past the last. */
   span?: [number, number]
+  /** The call of the chain whose caller it is about, from 1; none for who calls now. */
+  hop?: number
 }
 
 export interface Detail {

@@ -108,7 +108,7 @@ function Findings({ findings, tenant }: { findings: Finding[]; tenant: string })
                   <td>{one.by && <Anchor component={Link} to={`/t/${tenant}/policies/${one.by.split('@')[0]}` as string} size="sm"><Said>{one.by}</Said></Anchor>}</td>
                   <td>{one.action && <Mark tone={one.action.endsWith('/shadow') ? 'warn' : one.action.startsWith('block') ? 'bad' : 'info'}>{one.action.replace('/', ', ')}</Mark>}</td>
                   <td>{one.surface}</td>
-                  <td className="mono"><Said>{one.pointer}</Said>{one.span && <Text span size="xs" c="dimmed"> {s.bytesAt(one.span[0], one.span[1])}</Text>}</td>
+                  <td className="mono"><Said>{one.pointer}</Said>{one.span && <Text span size="xs" c="dimmed"> {s.bytesAt(one.span[0], one.span[1])}</Text>}{one.hop && <Text span size="xs" c="dimmed">{s.ofHop(one.hop)}</Text>}</td>
                 </tr>
               ))}
             </tbody>

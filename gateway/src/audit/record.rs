@@ -182,6 +182,9 @@ pub struct FindingFact {
     /// First byte of the match in the text at `pointer`, and one past the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span: Option<(usize, usize)>,
+    /// The call of the chain whose caller it is about, from 1; none where that is who calls now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hop: Option<u32>,
 }
 
 impl FindingFact {
@@ -408,6 +411,7 @@ mod tests {
             by: some(),
             score: None,
             span: None,
+            hop: None,
         };
         let closing = Closing {
             operation: some(),

@@ -119,7 +119,11 @@ fn explained(answer: &Value) -> anyhow::Result<()> {
         let policies: Vec<&str> =
             answer["conditions"]["policies"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let (name, why, policies) = (of("conditions"), of("why"), policies.join(", "));
-        output::line(&format!("in shadow mode, and recorded: conditions {name} would deny it ({why}: {policies})"))?;
+        let earlier = answer["conditions"]["earlier"]["principal"].as_str();
+        let whom = earlier.map(|principal| format!(" for {principal}, who called before")).unwrap_or_default();
+        output::line(&format!(
+            "in shadow mode, and recorded: conditions {name} would deny it{whom} ({why}: {policies})"
+        ))?;
     }
     for row in answer["left_out"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         output::line(&format!("left out because of mistakes: {row}"))?;

@@ -219,6 +219,7 @@ impl Trail {
             detector,
             action: action.clone(),
             count: 1,
+            hop: cause.earlier.as_ref().map(|earlier| earlier.hop),
             ..FindingFact::default()
         }));
     }
@@ -246,6 +247,7 @@ impl Trail {
                 by: Some(by),
                 score: (finding.detector == "injection").then_some(finding.score),
                 span: Some((finding.start, finding.end)),
+                hop: None,
             });
         }
         for told in &findings.outside {

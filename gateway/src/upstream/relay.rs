@@ -11,6 +11,7 @@ use crate::pipeline::encode::trailer_map;
 use crate::pipeline::event::{EventError, EventPath};
 use crate::pipeline::limit::Slot;
 use crate::pipeline::refusal::{Refusals, rejected_event};
+use crate::registry::conditions::Ruling;
 use crate::reject::Reject;
 use crate::upstream::events::{Events, EventsError, Happened};
 use crate::upstream::last_state::LastState;
@@ -32,12 +33,14 @@ const PING: Duration = Duration::from_secs(15);
 const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// What may be taken away while the stream is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Withdrawn {
     /// The card or its tenant.
     Card,
     /// Something that a caller earlier in the chain rests on.
     Chain,
+    /// The tenant's conditions have come to deny it.
+    Condition(Box<Ruling>),
     /// The credential or its principal.
     Credential,
     /// The grant.
@@ -137,7 +140,7 @@ impl Relay {
             let next = total.min(idle).min(ping);
             let happened = tokio::select! {
                 biased;
-                withdrawn = &mut self.withdrawal => return taken_away(withdrawn),
+                withdrawn = &mut self.withdrawal => return self.taken_away(withdrawn),
                 () = self.stopping.cancelled() => return End::Refused(Reject::Draining),
                 () = self.out.closed() => return End::CallerGone,
                 () = self.half_closed.cancelled(), if !asked => {
@@ -209,7 +212,7 @@ impl Relay {
         };
         let asked = tokio::select! {
             biased;
-            withdrawn = &mut self.withdrawal => return Err(taken_away(withdrawn)),
+            withdrawn = &mut self.withdrawal => return Err(self.taken_away(withdrawn)),
             () = self.stopping.cancelled() => return Err(End::Refused(Reject::Draining)),
             () = self.out.closed() => return Err(End::CallerGone),
             asked = self.last_state.ask(&task, &mut self.slot) => asked,
@@ -230,10 +233,24 @@ impl Relay {
         tokio::select! {
             biased;
             sent = self.out.send(Frame::data(bytes)) => sent.map_err(|_| End::CallerGone),
-            withdrawn = &mut self.withdrawal => Err(taken_away(withdrawn)),
+            withdrawn = &mut self.withdrawal => Err(self.taken_away(withdrawn)),
             () = self.stopping.cancelled() => Err(End::Refused(Reject::Draining)),
             () = tokio::time::sleep(self.timing.idle) => Err(End::CallerGone),
         }
+    }
+
+    fn taken_away(&mut self, withdrawn: Withdrawn) -> End {
+        let kind = match withdrawn {
+            Withdrawn::Card => FaultKind::AgentNotFound,
+            Withdrawn::Chain => FaultKind::DelegationInvalid,
+            Withdrawn::Condition(ruling) => {
+                self.trail.ruled(Some(&ruling));
+                FaultKind::PermissionDenied
+            }
+            Withdrawn::Credential => FaultKind::Unauthenticated,
+            Withdrawn::Grant => FaultKind::PermissionDenied,
+        };
+        End::Told(Fault::of(kind), Outcome::Refused)
     }
 
     async fn agent_fault(&mut self, fault: Fault, size: usize) -> End {
@@ -290,14 +307,4 @@ fn closes(payload: &json::Object) -> bool {
 
 fn refused(error: EventError) -> End {
     End::Refused(error.into())
-}
-
-fn taken_away(withdrawn: Withdrawn) -> End {
-    let kind = match withdrawn {
-        Withdrawn::Card => FaultKind::AgentNotFound,
-        Withdrawn::Chain => FaultKind::DelegationInvalid,
-        Withdrawn::Credential => FaultKind::Unauthenticated,
-        Withdrawn::Grant => FaultKind::PermissionDenied,
-    };
-    End::Told(Fault::of(kind), Outcome::Refused)
 }

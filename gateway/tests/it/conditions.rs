@@ -3,6 +3,7 @@
 
 use crate::admin::{Desk, problem_paths};
 use crate::authz::{desk_with, status_and_body};
+use crate::delegation::given;
 use crate::grpc::client::Grpc;
 use crate::harness::{Answer, Db, Harness, document};
 use crate::replica::Replica;
@@ -361,6 +362,89 @@ async fn an_open_stream_ends_when_its_caller_leaves_the_group_that_conditions_as
     gate.open();
     assert_eq!(last.expect("it ends").at("/error/details/0/reason").as_str(), "PERMISSION_DENIED");
     desk.h.finish().await;
+}
+
+/// What `ann` has asked the card `planner`, and its agent with this key asks on for her: the chain to show.
+async fn asked_on(desk: &Desk) -> (String, Vec<(String, String)>) {
+    let planner = start(Behaviour::Honest).await.unwrap();
+    let (ann, bot) = (desk.member("ann", &["staff"]).await, desk.member("planner", &["agents"]).await);
+    for group in ["staff", "agents"] {
+        desk.grant(group, json!({"group": group, "cards": ["*"], "operations": ["*"]})).await;
+    }
+    let card = json!({"card": document("planner"), "bound_principal": "planner", "upstream": {"interfaces": [
+        {"url": planner.url(), "binding": "HTTP+JSON", "version": "1.0"}]}});
+    desk.make("/tenants/acme/cards", "planner", &card).await;
+    desk.publish("planner").await;
+    assert_eq!(desk.call(&ann, "planner").await.status, StatusCode::OK);
+    let chain = given(&planner.requests().pop().unwrap());
+    assert!(!chain.is_empty());
+    (bot, chain)
+}
+
+const NOT_FOR_ANN: &str = r#"@id("not-ann") forbid(principal == Principal::"ann", action, resource == Card::"echo");"#;
+
+/// What somebody may not do, no agent does for it.
+#[tokio::test]
+async fn whoever_is_behind_a_call_is_asked_about_as_its_caller_is() {
+    let agent = start(Behaviour::Honest).await.unwrap();
+    let desk = desk_with(&["echo"], &agent.url()).await;
+    let (bot, chain) = asked_on(&desk).await;
+    let chain: Vec<(&str, &str)> = chain.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let none = json!({});
+    assert_eq!(desk.sends(&bot, &chain, &none).await, StatusCode::OK);
+    desk.conditions(&json!({"policies": NOT_FOR_ANN})).await;
+    assert_eq!(desk.sends(&bot, &chain, &none).await, StatusCode::FORBIDDEN);
+    assert_eq!(desk.sends(&bot, &[], &none).await, StatusCode::OK, "for itself it may");
+    let asked = ["--json", "authz", "explain", "-p", "planner", "--card", "echo", "-o", "send", "--via", "ann>planner"];
+    let ran = desk.run(&asked).await;
+    let answer: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&answer["allowed"], &answer["conditions"]["policies"]), (&json!(false), &json!(["not-ann"])));
+    assert_eq!(answer["conditions"]["earlier"], json!({"hop": 1, "principal": "ann"}), "{answer}");
+    assert!(answer["reason"].as_str().unwrap().ends_with("forbids it for ann, who called before (hop 1)"), "{answer}");
+    // In shadow mode it is recorded.
+    desk.conditions(&json!({"mode": "shadow", "policies": NOT_FOR_ANN})).await;
+    assert_eq!(desk.sends(&bot, &chain, &none).await, StatusCode::OK);
+    let ran = desk.run(&asked[1..]).await;
+    assert!(
+        ran.out.contains("conditions house would deny it for ann, who called before (forbidden: not-ann)"),
+        "{ran:?}"
+    );
+    let records = desk.h.finish().await;
+    let mut found: Vec<(String, Value, Value)> = records
+        .iter()
+        .map(|record| (record.outcome.clone(), closed(record)))
+        .filter(|(_, closed)| closed["findings"][0]["detector"].is_string())
+        .map(|(outcome, closed)| {
+            (outcome, closed["findings"][0]["action"].clone(), closed["findings"][0]["hop"].clone())
+        })
+        .collect();
+    found.sort_by_key(|(outcome, ..)| outcome.clone());
+    let told = |outcome: &str, action: &str| (outcome.to_owned(), json!(action), json!(1));
+    assert_eq!(found, [told("ok", "forbidden/shadow"), told("refused", "forbidden/enforce")]);
+}
+
+/// An open stream, too, ends with what is denied to whoever is behind it; its record says to whom.
+#[tokio::test]
+async fn an_open_stream_ends_when_the_conditions_come_to_deny_it_to_whoever_is_behind_it() {
+    let gate = Gate::new();
+    let first = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    let agent = Scripted::start(Reply::sse().event(first).wait(&gate).end()).await.unwrap();
+    let desk = desk_with(&["echo"], &agent.url()).await;
+    let (bot, chain) = asked_on(&desk).await;
+    desk.h.expect_records(1);
+    let ask = Ask::post("/a2a/acme/echo/message:stream").key(&bot).v10().json(&says("hi"));
+    let ask = chain.iter().fold(ask, |ask, (name, value)| ask.header(name, value));
+    let mut live = Live::open(desk.h.public, &ask.bytes()).await;
+    assert!(live.event().await.is_some());
+    desk.conditions(&json!({"policies": NOT_FOR_ANN})).await;
+    let last = tokio::time::timeout(std::time::Duration::from_secs(20), live.event()).await.ok().flatten();
+    gate.open();
+    assert_eq!(last.expect("it ends").at("/error/details/0/reason").as_str(), "PERMISSION_DENIED");
+    let records = desk.h.finish().await;
+    let ended: Vec<Value> = records.iter().map(closed).filter(|closed| closed["outcome"] == "refused").collect();
+    assert_eq!(ended.len(), 1, "{ended:?}");
+    let finding = &ended[0]["findings"][0];
+    assert_eq!((&finding["detector"], &finding["hop"]), (&json!("condition:house@1/not-ann"), &json!(1)), "{finding}");
 }
 
 /// Nobody knows what a damaged document would have denied.

@@ -6,7 +6,7 @@ use crate::admin::error::ApiError;
 use crate::admin::resource::{micros, rfc3339};
 use crate::clock::Micros;
 use crate::pipeline::authorize::condition::direction;
-use crate::registry::conditions::{Asked, AskedMessage, Behind, Conditions, Metadata, Ruling};
+use crate::registry::conditions::{Asked, AskedMessage, Behind, Conditions, Earlier, Metadata, Ruling};
 use crate::registry::{Card, Principal, TenantWorld};
 use a2a::OperationKind;
 use serde::Serialize;
@@ -30,6 +30,9 @@ pub(in crate::admin) struct Consulted {
     /// The policies that decide, by id.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policies: Vec<String>,
+    /// Of whom they say it, where that is somebody before the caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<Earlier>,
     /// The call that was judged: what the question left open is assumed.
     judged: JudgedCall,
     /// In words.
@@ -77,6 +80,7 @@ pub(super) fn consult(conditions: &Conditions, asked: &Asked) -> Consulted {
         verdict,
         why: cause.map(|cause| cause.why.name()),
         policies: cause.map(|cause| cause.policies.clone()).unwrap_or_default(),
+        earlier: cause.and_then(|cause| cause.earlier.clone()),
         judged: JudgedCall {
             at: rfc3339(asked.now),
             source: asked.source.to_string(),

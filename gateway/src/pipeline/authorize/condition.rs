@@ -1,7 +1,7 @@
 //! What the tenant's conditions say to a call that its grants allow.
 //!
 //! *Takes* the permit, the decoded call, the head and the caller's address. *Gives* the permit with the ruling in it.
-//! *Refuses* as if the operation were not granted. Asked once, when the call is decoded and before anybody looks whose
+//! *Refuses* as if the operation were not granted, also where it is somebody earlier in the chain who may not. Asked once, when the call is decoded and before anybody looks whose
 //! task it is about. An open stream is judged again when the conditions change, also when they are the tenant's first:
 //! by the same call, and by what its caller and its card are then. *Never* reads a message's parts, and does nothing
 //! with other calls where the tenant has no conditions.
@@ -33,11 +33,17 @@ impl Permit {
         self.judged_as(asked)
     }
 
-    /// The permit as the conditions now in force judge the same call; `None` where they deny it.
-    pub(super) fn conditioned_again(self, judged: &Judged) -> Option<Self> {
+    /// The permit as the conditions now in force judge the same call.
+    ///
+    /// # Errors
+    /// What they say, where they deny it.
+    pub(super) fn conditioned_again(self, judged: &Judged) -> Result<Self, Ruling> {
         let asked = self.as_it_is(judged.asked.clone());
         let permit = self.judged_as(asked);
-        permit.check_conditions().is_ok().then_some(permit)
+        match permit.ruling() {
+            Some(denied @ Ruling::Denied(_)) => Err(denied.clone()),
+            Some(Ruling::Allowed | Ruling::WouldDeny(_)) | None => Ok(permit),
+        }
     }
 
     fn judged_as(self, asked: Asked) -> Self {

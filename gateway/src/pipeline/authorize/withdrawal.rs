@@ -8,6 +8,7 @@ use super::{Permit, judge, permit_of};
 use crate::clock::Clock;
 use crate::pipeline::delegation;
 use crate::registry::Registry;
+use crate::registry::conditions::Ruling;
 use crate::upstream::relay::{Withdrawal, Withdrawn};
 use a2a::OperationKind;
 use std::sync::Arc;
@@ -32,12 +33,15 @@ impl Permit {
             let withdrawn = async {
                 loop {
                     let withdrawn = permit.first_loss(operation).await;
-                    let again = match withdrawn {
-                        Withdrawn::Card | Withdrawn::Credential => None,
-                        Withdrawn::Chain | Withdrawn::Grant => permit.again(operation, &registry),
+                    permit = match withdrawn {
+                        Withdrawn::Card | Withdrawn::Condition(_) | Withdrawn::Credential => return withdrawn,
+                        Withdrawn::Chain | Withdrawn::Grant => match permit.again(operation, &registry) {
+                            Ok(again) => again,
+                            Err(denied) => {
+                                return denied.map_or(withdrawn, |ruling| Withdrawn::Condition(ruling.into()));
+                            }
+                        },
                     };
-                    let Some(again) = again else { return withdrawn };
-                    permit = again;
                 }
             };
             tokio::select! {
@@ -70,8 +74,20 @@ impl Permit {
         futures_util::future::select_all(each).await.0
     }
 
-    /// The permit as it would be given now, if it still holds `operation`.
-    fn again(&self, operation: OperationKind, registry: &Registry) -> Option<Self> {
+    /// The permit as it would be given now.
+    ///
+    /// # Errors
+    /// It does not hold `operation` any more; with the conditions' ruling where it is they that deny it.
+    fn again(&self, operation: OperationKind, registry: &Registry) -> Result<Self, Option<Ruling>> {
+        let Some(permit) = self.granted_again(operation, registry) else { return Err(None) };
+        match &self.judged {
+            Some(judged) => permit.conditioned_again(judged).map_err(Some),
+            None => Ok(permit),
+        }
+    }
+
+    /// The permit as grants and the chain give it now, if it still holds `operation`.
+    fn granted_again(&self, operation: OperationKind, registry: &Registry) -> Option<Self> {
         let world = registry.snapshot();
         let principal = Arc::clone(world.tenants.get(&self.tenant.name)?.principals.get(&self.principal.id)?);
         let standing = principal.standing.replaced.is_cancelled();
@@ -83,9 +99,6 @@ impl Permit {
             }
             permit = permit.under(Arc::clone(chain), behind);
             delegation::allow(&permit, operation).ok()?;
-        }
-        if let Some(judged) = &self.judged {
-            permit = permit.conditioned_again(judged)?;
         }
         // The state in force must be a newer one than that which was just taken away.
         (permit.check(operation).is_ok() && !standing && permit.card.id == self.card.id).then_some(permit)

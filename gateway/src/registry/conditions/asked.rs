@@ -47,7 +47,7 @@ pub struct Asked {
 pub struct Behind {
     /// The id of the first call.
     pub root: String,
-    /// Who called which card, the first one first: the principal's name, its groups, the card.
+    /// Who called which card, the first one first: the principal's name, its groups, the card. Conditions are asked of each.
     pub hops: Vec<(String, Vec<String>, String)>,
 }
 

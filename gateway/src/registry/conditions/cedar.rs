@@ -7,10 +7,10 @@ mod check;
 mod facts;
 mod shape;
 
-use super::{Asked, ConditionsMode, Otherwise, SCHEMA, Why};
+use super::{Asked, ConditionsMode, Earlier, Objection, Otherwise, SCHEMA, Why};
 use crate::registry::document::Problem;
 use cedar_policy::{Authorizer, Decision, Effect, Entities, Policy, PolicyId, PolicySet, Request, Schema};
-use facts::Names;
+use facts::{Caller, Facts, Names};
 use serde_json::Value;
 
 /// The policies of one document, ready to be asked.
@@ -71,23 +71,37 @@ impl Rules {
         Ok(Self { authorizer: Authorizer::new(), names, enforced: set(enforced)?, tried: set(tried)?, reads_metadata })
     }
 
-    /// What they say against a call, and whether that only would count.
-    pub(super) fn judge(&self, asked: &Asked) -> (Option<(Why, Vec<String>)>, bool) {
+    /// What they say against a call, and whether that only would count. They are asked of the caller, then of each one
+    /// before it; what counts is looked for in all of them first.
+    pub(super) fn judge(&self, asked: &Asked) -> (Option<Objection>, bool) {
         if self.enforced.is_none() && self.tried.is_none() {
             return (None, false);
         }
         let is_shadow = self.enforced.is_none();
         if self.reads_metadata && is_excessive(asked) {
-            return (Some((Why::TooMuchMetadata, Vec::new())), is_shadow);
+            return (Some(Objection::of_all(Why::TooMuchMetadata)), is_shadow);
         }
-        let Some((request, entities)) = self.names.request(asked, self.reads_metadata) else {
-            return (Some((Why::Failed, Vec::new())), is_shadow);
+        let Some(facts) = self.names.facts(asked, self.reads_metadata) else {
+            return (Some(Objection::of_all(Why::Failed)), is_shadow);
         };
-        let ask = |set: &Option<PolicySet>| self.ask(set.as_ref()?, &request, &entities);
-        match ask(&self.enforced) {
-            Some(denied) => (Some(denied), false),
-            None => (ask(&self.tried), true),
+        let callers = facts::callers(asked);
+        match self.objection(self.enforced.as_ref(), &callers, &facts) {
+            Some(objection) => (Some(objection), false),
+            None => (self.objection(self.tried.as_ref(), &callers, &facts), true),
         }
+    }
+
+    /// The first that one of a set says against one of the callers.
+    fn objection(&self, set: Option<&PolicySet>, callers: &[Caller<'_>], facts: &Facts<'_>) -> Option<Objection> {
+        let set = set?;
+        callers.iter().find_map(|caller| {
+            let (why, policies) = match self.names.request(facts, caller) {
+                Some((request, entities)) => self.ask(set, &request, &entities)?,
+                None => (Why::Failed, Vec::new()),
+            };
+            let earlier = caller.hop.map(|hop| Earlier { hop, principal: caller.name.to_owned() });
+            Some(Objection { why, policies, earlier })
+        })
     }
 
     fn ask(&self, set: &PolicySet, request: &Request, entities: &Entities) -> Option<(Why, Vec<String>)> {
@@ -156,12 +170,17 @@ const STACK: usize = 64 << 20;
 pub(super) fn fits_schema(asked: &Asked) -> Result<(), String> {
     let (schema, _) = Schema::from_cedarschema_str(SCHEMA).map_err(|error| error.to_string())?;
     let names = Names::of(&schema).ok_or("a name is missing")?;
-    let (request, entities) = names.request(asked, true).ok_or("a value can't be made")?;
-    let (principal, action) = (request.principal().cloned(), request.action().cloned());
-    let (resource, context) = (request.resource().cloned(), request.context().cloned());
-    let (Some(principal), Some(action), Some(resource), Some(context)) = (principal, action, resource, context) else {
-        return Err("something is unknown".to_owned());
-    };
-    Request::new(principal, action, resource, context, Some(&schema)).map_err(|error| error.to_string())?;
-    Entities::from_entities(entities.iter().cloned(), Some(&schema)).map(drop).map_err(|error| error.to_string())
+    let facts = names.facts(asked, true).ok_or("a value can't be made")?;
+    for caller in facts::callers(asked) {
+        let (request, entities) = names.request(&facts, &caller).ok_or("a value can't be made")?;
+        let (principal, action) = (request.principal().cloned(), request.action().cloned());
+        let (resource, context) = (request.resource().cloned(), request.context().cloned());
+        let (Some(principal), Some(action), Some(resource), Some(context)) = (principal, action, resource, context)
+        else {
+            return Err("something is unknown".to_owned());
+        };
+        Request::new(principal, action, resource, context, Some(&schema)).map_err(|error| error.to_string())?;
+        Entities::from_entities(entities.iter().cloned(), Some(&schema)).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! Conditions of a tenant: what grants cannot say (time, network, release, metadata, extensions), written in Cedar.
 //!
 //! Takes a document when a tenant is compiled, and what was [`Asked`] for each call. Gives a [`Ruling`]. Conditions only
-//! take away: they are asked about what grants allow. Whatever fails denies. Nothing is parsed here for a call, and a
-//! tenant without a document never comes here.
+//! take away: they are asked about what grants allow, of the caller and of each one before it in the chain. Whatever fails
+//! denies. Nothing is parsed here for a call, and a tenant without a document never comes here.
 //!
 //! | file | holds |
 //! |---|---|
@@ -11,7 +11,8 @@
 //! | `cedar` | policies: checked against `chancery.cedarschema`, compiled, evaluated |
 //! | `absent` | the same without the feature `cedar`: nothing can be saved, what is stored denies |
 
-#[cfg(not(feature = "cedar"))]
+// Under test in every build: nobody tests the one that leaves conditions out.
+#[cfg(any(test, not(feature = "cedar")))]
 mod absent;
 mod asked;
 #[cfg(feature = "cedar")]
@@ -132,7 +133,7 @@ impl Conditions {
     #[must_use]
     pub fn judge(&self, asked: &Asked) -> Ruling {
         let Some(rules) = &self.rules else {
-            return Ruling::Denied(self.cause(Why::Unreadable, Vec::new()));
+            return Ruling::Denied(self.cause(Objection::of_all(Why::Unreadable)));
         };
         let (verdict, is_shadow) = match self.mode {
             ConditionsMode::Off => return Ruling::Allowed,
@@ -140,13 +141,29 @@ impl Conditions {
         };
         match verdict {
             None => Ruling::Allowed,
-            Some((why, policies)) if is_shadow => Ruling::WouldDeny(self.cause(why, policies)),
-            Some((why, policies)) => Ruling::Denied(self.cause(why, policies)),
+            Some(objection) if is_shadow => Ruling::WouldDeny(self.cause(objection)),
+            Some(objection) => Ruling::Denied(self.cause(objection)),
         }
     }
 
-    fn cause(&self, why: Why, policies: Vec<String>) -> Cause {
-        Cause { conditions: self.name.clone(), version: self.version, why, policies }
+    fn cause(&self, objection: Objection) -> Cause {
+        let Objection { why, policies, earlier } = objection;
+        Cause { conditions: self.name.clone(), version: self.version, why, policies, earlier }
+    }
+}
+
+/// What policies say against a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Objection {
+    why: Why,
+    policies: Vec<String>,
+    earlier: Option<Earlier>,
+}
+
+impl Objection {
+    /// Whoever calls.
+    const fn of_all(why: Why) -> Self {
+        Self { why, policies: Vec::new(), earlier: None }
     }
 }
 
@@ -172,6 +189,17 @@ pub struct Cause {
     pub why: Why,
     /// The policies that decide, by id; none where it is that none permits.
     pub policies: Vec<String>,
+    /// Of whom they say it, where that is not the caller itself.
+    pub earlier: Option<Earlier>,
+}
+
+/// Somebody who called before in the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Earlier {
+    /// Its place in the chain, from 1: the first caller.
+    pub hop: u32,
+    /// Its name.
+    pub principal: String,
 }
 
 /// In which way a call is denied.
@@ -213,6 +241,10 @@ impl std::fmt::Display for Cause {
             Why::NotPermitted => write!(f, "no policy of conditions {name} permits it"),
             Why::TooMuchMetadata => write!(f, "its metadata has too many values for conditions {name}"),
             Why::Unreadable => write!(f, "conditions {name} can't be read"),
+        }?;
+        match &self.earlier {
+            Some(Earlier { hop, principal }) => write!(f, " for {principal}, who called before (hop {hop})"),
+            None => Ok(()),
         }
     }
 }

@@ -49,7 +49,31 @@ fn forbid(when: &str) -> Conditions {
 
 fn denied(why: Why, policies: &[&str]) -> Ruling {
     let policies = policies.iter().map(|id| (*id).to_owned()).collect();
-    Ruling::Denied(Cause { conditions: "house".to_owned(), version: 3, why, policies })
+    Ruling::Denied(Cause { conditions: "house".to_owned(), version: 3, why, policies, earlier: None })
+}
+
+/// The same, said of somebody earlier in the chain.
+fn of_earlier(ruling: Ruling, hop: u32, principal: &str) -> Ruling {
+    let earlier = Some(Earlier { hop, principal: principal.to_owned() });
+    match ruling {
+        Ruling::Denied(cause) => Ruling::Denied(Cause { earlier, ..cause }),
+        Ruling::WouldDeny(cause) => Ruling::WouldDeny(Cause { earlier, ..cause }),
+        Ruling::Allowed => Ruling::Allowed,
+    }
+}
+
+fn tried(ruling: Ruling) -> Ruling {
+    match ruling {
+        Ruling::Denied(cause) => Ruling::WouldDeny(cause),
+        other @ (Ruling::Allowed | Ruling::WouldDeny(_)) => other,
+    }
+}
+
+/// `eve` has asked `planner`, which has asked `ann`, who calls now.
+fn delegated() -> Asked {
+    let hop = |name: &str, group: &str, card: &str| (name.to_owned(), vec![group.to_owned()], card.to_owned());
+    let hops = vec![hop("eve", "guests", "planner"), hop("planner", "agents", "echo")];
+    Asked { delegation: Some(Behind { root: "r".to_owned(), hops }), ..asked() }
 }
 
 #[test]
@@ -85,25 +109,69 @@ fn every_fact_of_a_call_can_be_asked_for() {
 
 #[test]
 fn a_chain_names_its_first_and_last_caller_and_its_cards() {
-    let hop = |name: &str, group: &str, card: &str| (name.to_owned(), vec![group.to_owned()], card.to_owned());
-    let hops = vec![hop("eve", "guests", "planner"), hop("planner", "agents", "echo")];
-    let delegated = Asked { delegation: Some(Behind { root: "r".to_owned(), hops }), ..asked() };
     for when in [
         r#"context has delegation && context.delegation.depth == 2 && context.delegation.root == "r""#,
         r#"context has delegation && context.delegation.first in Group::"guests""#,
         r#"context has delegation && context.delegation.last == Principal::"planner""#,
         r#"context has delegation && context.delegation.cards.contains("echo")"#,
     ] {
-        assert_eq!(forbid(when).judge(&delegated), denied(Why::Forbidden, &["rule"]), "{when}");
+        assert_eq!(forbid(when).judge(&delegated()), denied(Why::Forbidden, &["rule"]), "{when}");
         assert_eq!(forbid(when).judge(&asked()), Ruling::Allowed, "{when}");
     }
-    // The caller itself may be in the chain: it stays one entity, with its own groups.
-    let own = Asked {
-        delegation: Some(Behind { root: "r".to_owned(), hops: vec![hop("ann", "guests", "planner")] }),
-        ..asked()
+}
+
+#[test]
+fn each_earlier_caller_is_asked_about_and_who_is_denied_denies_the_call() {
+    let rule = || denied(Why::Forbidden, &["rule"]);
+    for (when, told) in [
+        (r#"principal == Principal::"eve" && principal in Group::"guests""#, of_earlier(rule(), 1, "eve")),
+        (r#"principal == Principal::"planner" && principal.name == "planner""#, of_earlier(rule(), 2, "planner")),
+        (r#"principal in [Group::"agents", Group::"guests"]"#, of_earlier(rule(), 1, "eve")),
+        (r#"principal in [Group::"agents", Group::"finance"]"#, rule()),
+        // Everything else is that of the call itself.
+        (r#"principal == Principal::"eve" && context.delegation.depth == 2"#, of_earlier(rule(), 1, "eve")),
+        (r#"principal == Principal::"eve" && resource == Card::"planner""#, Ruling::Allowed),
+    ] {
+        let text =
+            format!("@id(\"rule\")\nforbid(principal, action, resource) when {{ context has delegation && {when} }};");
+        let conditions = compile(&json!({"policies": text})).unwrap();
+        assert_eq!(conditions.judge(&delegated()), told, "{when}");
+        assert_eq!(conditions.judge(&asked()), Ruling::Allowed, "{when}");
+    }
+    // A list of who may: everybody in the chain must be on it.
+    let listed = |groups: &str| {
+        let text = format!("@id(\"listed\") permit(principal, action, resource) when {{ principal in [{groups}] }};");
+        compile(&json!({"otherwise": "deny", "policies": text})).unwrap().judge(&delegated())
     };
-    assert_eq!(forbid(r#"principal in Group::"finance""#).judge(&own), denied(Why::Forbidden, &["rule"]));
-    assert_eq!(forbid(r#"principal in Group::"guests""#).judge(&own), Ruling::Allowed);
+    let all = r#"Group::"finance", Group::"guests", Group::"agents""#;
+    assert_eq!(listed(all), Ruling::Allowed);
+    let none = |hop, name| of_earlier(denied(Why::NotPermitted, &[]), hop, name);
+    assert_eq!(listed(r#"Group::"finance", Group::"agents""#), none(1, "eve"));
+    assert_eq!(listed(r#"Group::"finance", Group::"guests""#), none(2, "planner"));
+    assert_eq!(listed(r#"Group::"guests", Group::"agents""#), denied(Why::NotPermitted, &[]));
+    // What counts is asked of everybody before what is only tried.
+    let text = r#"
+        @id("tried") @mode("shadow") forbid(principal in [Group::"finance", Group::"guests"], action, resource);
+        @id("counts") forbid(principal == Principal::"planner", action == Action::"send", resource);"#;
+    let both = compile(&json!({"policies": text})).unwrap();
+    assert_eq!(both.judge(&delegated()), of_earlier(denied(Why::Forbidden, &["counts"]), 2, "planner"));
+    let streamed = Asked { operation: OperationKind::SendStreamingMessage, groups: Vec::new(), ..delegated() };
+    assert_eq!(both.judge(&streamed), of_earlier(tried(denied(Why::Forbidden, &["tried"])), 1, "eve"));
+    let said = of_earlier(rule(), 1, "eve");
+    let Ruling::Denied(cause) = said else { panic!("{said:?}") };
+    assert_eq!(cause.to_string(), "rule of conditions house forbids it for eve, who called before (hop 1)");
+}
+
+/// The caller may be in the chain, too: now with the groups of its token, before with those that are stored.
+#[test]
+fn a_caller_that_is_in_its_own_chain_is_asked_about_as_both() {
+    let hops = vec![("ann".to_owned(), vec!["guests".to_owned()], "planner".to_owned())];
+    let own = Asked { delegation: Some(Behind { root: "r".to_owned(), hops }), ..asked() };
+    let rule = denied(Why::Forbidden, &["rule"]);
+    assert_eq!(forbid(r#"principal in Group::"finance""#).judge(&own), rule);
+    assert_eq!(forbid(r#"principal in Group::"guests""#).judge(&own), of_earlier(rule, 1, "ann"));
+    let both = r#"principal in Group::"guests" && principal in Group::"finance""#;
+    assert_eq!(forbid(both).judge(&own), Ruling::Allowed, "never as one with all of them");
 }
 
 #[test]
@@ -142,10 +210,7 @@ fn what_fails_denies_whatever_else_holds() {
 
 #[test]
 fn shadow_refuses_nothing_and_says_what_it_would() {
-    let would = |ids: &[&str]| match denied(Why::Forbidden, ids) {
-        Ruling::Denied(cause) => Ruling::WouldDeny(cause),
-        other @ (Ruling::Allowed | Ruling::WouldDeny(_)) => other,
-    };
+    let would = |ids: &[&str]| tried(denied(Why::Forbidden, ids));
     let all = "@id(\"a\") forbid(principal, action, resource);";
     assert_eq!(compile(&json!({"mode": "shadow", "policies": all})).unwrap().judge(&asked()), would(&["a"]));
     assert_eq!(compile(&json!({"mode": "off", "policies": all})).unwrap().judge(&asked()), Ruling::Allowed);
@@ -245,11 +310,9 @@ fn deep_nesting_is_refused_or_read_and_nothing_worse() {
 /// The values that are made for a call are those that the schema promises to whoever writes policies.
 #[test]
 fn requests_fit_the_schema() {
-    let hop = ("eve".to_owned(), vec!["guests".to_owned()], "planner".to_owned());
-    let delegated = Asked { delegation: Some(Behind { root: "r".to_owned(), hops: vec![hop] }), ..asked() };
     for kind in OperationKind::ALL {
         let bare = Asked { operation: kind, release: None, message: None, ..asked() };
-        for asked in [bare, Asked { operation: kind, ..asked() }, Asked { operation: kind, ..delegated.clone() }] {
+        for asked in [bare, Asked { operation: kind, ..asked() }, Asked { operation: kind, ..delegated() }] {
             cedar::fits_schema(&asked).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
         }
     }

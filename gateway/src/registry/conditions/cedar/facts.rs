@@ -1,4 +1,5 @@
-//! The facts of a call as Cedar's values: a request, and the few entities that it names.
+//! The facts of a call as Cedar's values: what is the same whoever is asked about, made once; and for each caller a request
+//! and the few entities that it names.
 
 use crate::clock::Micros;
 use crate::registry::conditions::{Asked, AskedMessage, Behind, Metadata};
@@ -24,6 +25,36 @@ pub(super) struct Names {
     weekday: EntityTypeName,
     /// The operations with the groups that they are in.
     actions: Vec<(OperationKind, Entity)>,
+}
+
+/// What is the same whoever is asked about.
+pub(super) struct Facts<'a> {
+    action: EntityUid,
+    card: EntityUid,
+    context: Context,
+    entities: Vec<Entity>,
+    behind: Option<&'a Behind>,
+}
+
+/// Somebody whom policies are asked about.
+pub(super) struct Caller<'a> {
+    /// Its place in the chain; none for who calls now.
+    pub(super) hop: Option<u32>,
+    /// Its name.
+    pub(super) name: &'a str,
+    groups: &'a [String],
+}
+
+/// Who calls, and whoever called before in the chain, each once.
+pub(super) fn callers(asked: &Asked) -> Vec<Caller<'_>> {
+    let mut callers = vec![Caller { hop: None, name: &asked.principal, groups: &asked.groups }];
+    let hops = asked.delegation.iter().flat_map(|behind| &behind.hops);
+    for (hop, (name, groups, _)) in (1..).zip(hops) {
+        if !callers.iter().any(|known| known.name == name && known.groups == groups) {
+            callers.push(Caller { hop: Some(hop), name, groups });
+        }
+    }
+    callers
 }
 
 type Pairs<const N: usize> = [(&'static str, Value); N];
@@ -53,15 +84,14 @@ impl Names {
         })
     }
 
-    /// The request and its entities; metadata only where it is read. `None` where a value can't be made, which denies.
-    pub(super) fn request(&self, asked: &Asked, reads_metadata: bool) -> Option<(Request, Entities)> {
+    /// What holds whoever is asked about; metadata only where it is read. `None` where a value can't be made, which denies.
+    pub(super) fn facts<'a>(&self, asked: &'a Asked, reads_metadata: bool) -> Option<Facts<'a>> {
         let mut entities = Vec::new();
         let action =
             self.actions.iter().find(|(kind, _)| *kind == asked.operation).map(|(_, action)| action.clone())?;
         let card = self.card(asked)?;
         let (action_uid, card_uid) = (action.uid(), card.uid());
         entities.extend([action, card]);
-        self.principals(asked, &mut entities)?;
         let none = Metadata::default();
         let metadata = |of: &'_ Metadata, place, entities: &mut Vec<Entity>| {
             self.metadata(if reads_metadata { of } else { &none }, place, entities)
@@ -85,10 +115,18 @@ impl Names {
             ])?;
             context.push(("message".to_owned(), message));
         }
-        let principal = self.uid(&self.principal, &asked.principal);
         let context = Context::from_pairs(context).ok()?;
+        Some(Facts { action: action_uid, card: card_uid, context, entities, behind: asked.delegation.as_ref() })
+    }
+
+    /// The request about one caller, and its entities. `None` where a value can't be made, which denies.
+    pub(super) fn request(&self, facts: &Facts<'_>, caller: &Caller<'_>) -> Option<(Request, Entities)> {
+        let mut entities = facts.entities.clone();
+        self.principals(caller, facts.behind, &mut entities)?;
+        let principal = self.uid(&self.principal, caller.name);
+        let (action, card, context) = (facts.action.clone(), facts.card.clone(), facts.context.clone());
         // What we make fits the schema, which a test proves; checking it for every call would cost more than judging.
-        let request = Request::new(principal, action_uid, card_uid, context, None).ok()?;
+        let request = Request::new(principal, action, card, context, None).ok()?;
         Some((request, Entities::from_entities(entities, None).ok()?))
     }
 
@@ -113,14 +151,14 @@ impl Names {
         Entity::new_with_tags(self.uid(&self.card, &asked.card), attributes, tags, []).ok()
     }
 
-    /// The caller and those before it. Somebody may be there twice, and is one entity.
-    fn principals(&self, asked: &Asked, entities: &mut Vec<Entity>) -> Option<()> {
+    /// The caller that is asked about and those that the chain names. Somebody may be there twice, and is one entity.
+    fn principals(&self, caller: &Caller<'_>, behind: Option<&Behind>, entities: &mut Vec<Entity>) -> Option<()> {
         let mut all: BTreeMap<&str, BTreeSet<&String>> = BTreeMap::new();
-        all.entry(&asked.principal).or_default().extend(&asked.groups);
-        let hops = asked.delegation.iter().flat_map(|behind| behind.hops.first().into_iter().chain(behind.hops.last()));
+        all.entry(caller.name).or_default().extend(caller.groups);
+        let hops = behind.into_iter().flat_map(|behind| behind.hops.first().into_iter().chain(behind.hops.last()));
         for (name, groups, _) in hops {
             // Groups that only the caller's token names are the caller's in this call alone.
-            if *name != asked.principal {
+            if *name != caller.name {
                 all.entry(name).or_default().extend(groups);
             }
         }
