@@ -1,6 +1,8 @@
 //! The laws that the fuzz targets run, under one roof. They are written next to the ordinary tests, which replay the
 //! corpus with them; nothing is tested here that `make test` could not test.
 
+#[path = "../../gateway/tests/laws/mod.rs"]
+mod callers;
 #[path = "../../crates/json/tests/laws/mod.rs"]
 mod documents;
 #[path = "../../crates/a2a/tests/laws/mod.rs"]
@@ -9,6 +11,11 @@ mod protocol;
 /// An agent card: published, signed, verified, changed.
 pub fn card_parse(bytes: &[u8]) {
     protocol::card_parse(bytes);
+}
+
+/// The headers that say who calls.
+pub fn credential(bytes: &[u8]) {
+    callers::credential(bytes);
 }
 
 /// A request of a caller, in any dialect.
@@ -21,9 +28,19 @@ pub fn decode_reply(bytes: &[u8]) {
     protocol::decode_reply(bytes);
 }
 
+/// The headers that say on whose behalf.
+pub fn header_chain(bytes: &[u8]) {
+    callers::header_chain(bytes);
+}
+
 /// A JSON document: read, written, canonical.
 pub fn jcs(bytes: &[u8]) {
     documents::jcs(bytes);
+}
+
+/// A token, or what one says.
+pub fn jwt_verify(bytes: &[u8]) {
+    callers::jwt_verify(bytes);
 }
 
 /// The raw path of a request.

@@ -18,6 +18,7 @@ mod commands;
 #[cfg(feature = "cedar")]
 mod conditions;
 mod config;
+mod corpus;
 mod credentials;
 mod delegation;
 mod delegation_streams;
@@ -42,6 +43,8 @@ mod import;
 mod in_task;
 mod issuers;
 mod json;
+#[path = "../laws/mod.rs"]
+mod laws;
 mod legacy;
 mod limits;
 mod listener;

@@ -1,0 +1,4 @@
+//! Runs `laws::header_chain` on whatever the fuzzer makes up.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| laws::header_chain(bytes));
