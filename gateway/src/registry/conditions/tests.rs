@@ -151,7 +151,8 @@ fn each_earlier_caller_is_asked_about_and_who_is_denied_denies_the_call() {
     assert_eq!(listed(r#"Group::"guests", Group::"agents""#), denied(Why::NotPermitted, &[]));
     // What counts is asked of everybody before what is only tried.
     let text = r#"
-        @id("tried") @mode("shadow") forbid(principal in [Group::"finance", Group::"guests"], action, resource);
+        @id("tried") @mode("shadow") forbid(principal, action, resource)
+            when { principal in [Group::"finance", Group::"guests"] };
         @id("counts") forbid(principal == Principal::"planner", action == Action::"send", resource);"#;
     let both = compile(&json!({"policies": text})).unwrap();
     assert_eq!(both.judge(&delegated()), of_earlier(denied(Why::Forbidden, &["counts"]), 2, "planner"));
