@@ -1300,6 +1300,7 @@ export interface components {
         Consulted: {
             /** @description Their name. */
             conditions: string;
+            earlier?: components["schemas"]["Earlier"] | null;
             /** @description The call that was judged: what the question left open is assumed. */
             judged: components["schemas"]["JudgedCall"];
             /** @description `enforce`, `shadow` or `off`. */
@@ -1543,6 +1544,16 @@ export interface components {
              *     }
              */
             spec: components["schemas"]["ConditionsDocument"];
+        };
+        /** @description Somebody who called before in the chain. */
+        Earlier: {
+            /**
+             * Format: int32
+             * @description Its place in the chain, from 1: the first caller.
+             */
+            hop: number;
+            /** @description Its name. */
+            principal: string;
         };
         /** @description Calls of one principal to one card. */
         Edge: {
