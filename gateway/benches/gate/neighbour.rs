@@ -82,14 +82,7 @@ pub(crate) async fn run() -> bool {
     // What A had saved up is spent before anything is measured.
     let spent = beside(&rig, (&a, &b), &ways()[0], Duration::from_secs(4)).await;
     assert_eq!(spent.1, 0, "B is served");
-    let only = std::env::var("NB").ok();
-    let mut all = ways()
-        .into_iter()
-        .filter(|w| only.as_ref().is_none_or(|o| w.name.starts_with(o.as_str())))
-        .collect::<Vec<_>>()
-        .into_iter()
-        .map(|way| (way, Met::default(), Met::default()))
-        .collect::<Vec<_>>();
+    let mut all: Vec<_> = ways().into_iter().map(|way| (way, Met::default(), Met::default())).collect();
     for _ in 0..ROUNDS * scale() {
         for (way, alone, loud) in &mut all {
             alone.also(b.run(quiet(rig.address, EACH)).await);
