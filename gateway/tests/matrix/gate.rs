@@ -172,7 +172,7 @@ const CASES: [Case; 8] = [
         challenges: &[],
         read: true,
         fault: Some("PERMISSION_DENIED"),
-        counted: "forbidden",
+        counted: "decode",
     },
     Case {
         name: "over limit",
