@@ -26,7 +26,7 @@ export const s = {
   noRole: 'You have no role in any tenant', noRoleText: 'Ask a platform administrator to give you one.',
 
   // Sign-in
-  signIn: 'Sign in', signInLead: 'Chancery admin', name: 'Name', password: 'Password', currentPassword: 'Current password', newPassword: 'New password',
+  signIn: 'Sign in', signInLead: 'Chancery admin', name: 'Name', password: 'Password', showPassword: 'Show what is typed', currentPassword: 'Current password', newPassword: 'New password',
   ssoWith: 'Sign in with', ssoOr: 'or with a password', ssoOnly: 'People sign in at your organisation’s provider.',
   ssoStops: {
     account: 'The provider gave no name that can be an account’s here, or an e-mail address that it has not verified. Ask your administrator.',
@@ -94,7 +94,7 @@ export const s = {
   span: 'Span of time', chartRate: 'Calls', chartLatency: 'Latency', outcomeOk: 'answered', outcomeStopped: 'stopped', outcomeFailed: 'Failed', blocked: 'Blocked',
   callsHead: 'Calls', errors: 'Errors', stopped: 'Stopped', latency: 'Median latency', wouldBlock: 'Would block', streamsOpen: 'Streams open', since: 'since', seeBlocked: 'see them',
   perMinute: (rate: number) => `${rate < 10 ? rate.toFixed(1) : Math.round(rate)} per minute`, inFlight: (count: number) => `${count} in flight`, stoppedCount: (count: number) => `${count} stopped`,
-  whoCallsWhom: 'Who calls whom', graphLabel: 'Principals on the left, agents on the right, a curve for each pair that talked', asTable: 'As a table', noCalls: 'No calls in this span.', agentHealth: 'Agents', openStreams: 'Streams open now', noStreams: 'No stream is open.',
+  whoCallsWhom: 'Who calls whom', callsOf: (count: number, principal: string, card: string) => `${count} ${count === 1 ? 'call' : 'calls'} of ${card} by ${principal}`, graphLabel: 'Principals on the left, agents on the right, a curve for each pair that talked', asTable: 'As a table', noCalls: 'No calls in this span.', agentHealth: 'Agents', openStreams: 'Streams open now', noStreams: 'No stream is open.',
   live: 'Live', liveNow: 'as it happens', liveBroken: 'connection lost, trying again', liveConnecting: 'connecting', pausedWith: (count: number) => (count > 0 ? `paused, ${count} waiting` : 'paused'), pause: 'Pause', resume: 'Resume',
   anyAgent: 'Any agent', anyPrincipal: 'Any principal', anyOutcome: 'Any outcome', dropped: (count: number) => `${count} exchanges came faster than this page could take them; the audit has them all.`,
   waitingForCalls: 'Waiting for calls', waitingText: 'Every exchange appears here the moment it ends.', waitingFiltered: 'Exchanges that match the filters appear here the moment they end.',

@@ -1,6 +1,7 @@
 // Colours and sizes. One accent; grey for structure; red, amber and green only where they mean something.
 
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
+import { s } from './strings'
 
 const accent: MantineColorsTuple = [
   '#eef3ff', '#dbe5fd', '#b5c9f8', '#8babf4', '#6a92f0', '#4f7ce8', '#3a68d8', '#2f5bc7', '#264cab', '#1c3b8a',
@@ -20,11 +21,11 @@ export const theme = createTheme({
   fontSizes: { xs: '12px', sm: '13px', md: '14px', lg: '16px', xl: '19px' },
   headings: { fontWeight: '600', sizes: { h1: { fontSize: '20px' }, h2: { fontSize: '16px' }, h3: { fontSize: '14px' } } },
   components: {
-    Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, centered: true, transitionProps: { duration: 90 } } },
-    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Modal: { defaultProps: { closeButtonProps: { 'aria-label': s.close }, centered: true, transitionProps: { duration: 90 } } },
+    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': s.close } } },
     Button: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
-    PasswordInput: { defaultProps: { size: 'sm' } },
+    PasswordInput: { defaultProps: { size: 'sm', visibilityToggleFocusable: true, visibilityToggleButtonProps: { 'aria-label': s.showPassword } } },
     Select: { defaultProps: { size: 'sm', comboboxProps: { transitionProps: { duration: 0 } } } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
   },

@@ -305,7 +305,7 @@ export async function accessSteps({ step, check, axeClean, api, call, page, watc
 }
 
 /** What the new views say when there is much, or when something is wrong. */
-export async function accessStates({ step, axeClean, open, context, ADMIN }) {
+export async function accessStates({ step, axeClean, open, impatient, context, ADMIN }) {
   await step('hundreds of grants, groups, limits and issuers', async () => {
     const many = await open({ storageState: await context.storageState() })
     const list = (make) => (route) => {
@@ -331,6 +331,7 @@ export async function accessStates({ step, axeClean, open, context, ADMIN }) {
 
   await step('the views of access say what is wrong and what to do', async () => {
     const broken = await open({ storageState: await context.storageState() })
+    await impatient(broken.context)
     broken.watch.quiet = false
     const places = [['grants', '**/api/v1/tenants/lab/grants?*'], ['grants/finance', '**/api/v1/tenants/lab/grants/finance'], ['groups', '**/api/v1/tenants/lab/principals?*'], ['explain?principal=finance-bot&card=echo&operation=send', '**/authz/explain?*'], ['limits', '**/api/v1/tenants/lab/limits'], ['issuers', '**/api/v1/tenants/lab/issuers?*'], ['issuers/corp', '**/api/v1/tenants/lab/issuers/corp']]
     for (const [view, path] of places) {
@@ -346,18 +347,4 @@ export async function accessStates({ step, axeClean, open, context, ADMIN }) {
     }
     await broken.context.close()
   })
-}
-
-/** Hostile texts in what these views show; the paths to walk. */
-export async function accessHostile(put, payloads) {
-  const names = [...new Set(payloads.map((one) => one.slice(0, 120).trim()))].filter((one) => one !== '' && !/[\p{Cc}]/u.test(one))
-  await put('POST', '/tenants/hostile/principals', { name: 'grouped', spec: { groups: names.slice(0, 24), limits: { daily: 5 } } })
-  for (const [at, group] of names.slice(0, 12).entries()) await put('POST', '/tenants/hostile/grants', { name: `group-${at}`, spec: { group, cards: ['*'], operations: ['send'] } })
-  await put('POST', '/tenants/hostile/issuers', { name: 'idp', spec: { issuer: 'https://idp.invalid', audiences: names.slice(0, 10), subject_claim: names[1], groups_claim: names[2], principals: Object.fromEntries(names.map((one) => [one, 'grouped'])) } })
-  const asked = (at) => encodeURIComponent(payloads[at % payloads.length])
-  return [
-    '/t/hostile/groups', ...names.slice(0, 12).map((one) => `/t/hostile/groups?group=${encodeURIComponent(one)}`), '/t/hostile/grants', '/t/hostile/grants/group-0', '/t/hostile/issuers', '/t/hostile/issuers/idp',
-    '/t/hostile/principals/grouped', '/t/hostile/limits', `/t/hostile/limits?kind=${asked(0)}`, `/t/hostile/explain?principal=grouped&card=echo&groups=${asked(3)}`,
-    '/t/hostile/agents/card-0?tab=settings', '/t/hostile/register?from=json', `/t/hostile/issuers?make=${asked(5)}`,
-  ]
 }

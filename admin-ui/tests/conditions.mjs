@@ -10,10 +10,10 @@ export const CONDITIONS_VIEWS = [
 export const CONDITIONS_NARROW = ['/t/lab/conditions', '/t/lab/conditions?tab=revisions', '/t/lab/explain?principal=finance-bot&card=echo&operation=send']
 
 const BAD = '@id("frozen")\nforbid (principal, action == Action::"fly", resource);'
-const GOOD = '// This one sends nothing for now.\n@id("frozen")\nforbid (principal == Principal::"finance-bot", action == Action::"send", resource);'
+export const GOOD = '// This one sends nothing for now.\n@id("frozen")\nforbid (principal == Principal::"finance-bot", action == Action::"send", resource);'
 
 /** Whether this gateway was built with conditions: the others save none, and say so. */
-async function isBuiltIn(api) {
+export async function isBuiltIn(api) {
   const { body } = await api('POST', '/tenants/lab/authz/check', { spec: { policies: GOOD } })
   return !JSON.stringify(body).includes('built without conditions')
 }

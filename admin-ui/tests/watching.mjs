@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 
 /** Records past the gateway: many, and a tree of calls. */
-const FILL = `
+export const FILL = `
 import json, sqlite3, sys
 db = sqlite3.connect(sys.argv[1], timeout=60)
 many = int(sys.argv[2])

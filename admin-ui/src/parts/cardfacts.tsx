@@ -48,7 +48,7 @@ export function CardFacts({ spec }: { spec: CardSpec }): ReactNode {
             {skills.slice(0, 50).map((skill, at) => (
               <div key={at}>
                 <Text size="sm" fw={550} component="span"><Said>{words(skill.name) ?? words(skill.id)}</Said></Text>{' '}
-                {(Array.isArray(skill.tags) ? skill.tags : []).slice(0, 12).map((tag, index) => <Mark key={index} tone="calm" plain><Said>{String(tag)}</Said></Mark>)}
+                <span className="tags">{(Array.isArray(skill.tags) ? skill.tags : []).slice(0, 12).map((tag, index) => <Mark key={index} tone="calm" plain><Said>{String(tag)}</Said></Mark>)}</span>
                 <Text size="sm" c="dimmed"><Said>{words(skill.description)}</Said></Text>
               </div>
             ))}

@@ -1,12 +1,13 @@
 // The fields of a credential towards an agent, all types; and replacing or removing one that is set.
 
-import { Alert, Button, Group, Modal, PasswordInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Alert, Button, Group, PasswordInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import { api, ok, Problem } from '../api/client'
 import { touched } from '../api/queries'
 import type { Card } from '../api/shapes'
 import { s } from '../strings'
+import { Dialog } from './dialog'
 import { Mark } from './marks'
 import { Confirm } from './pieces'
 import { CREDENTIAL_FIELDS, CREDENTIAL_KINDS, credentialOf, NO_CREDENTIAL, type Credential, type CredentialKind } from './secret'
@@ -98,7 +99,7 @@ function Replace({ card, put, close }: { card: Card; put: (body: Record<string, 
     }
   }
   return (
-    <Modal opened onClose={close} title={s.credential} size="lg">
+    <Dialog close={close} title={s.credential} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void save() }}>
         <Stack gap={14}>
           <CredentialFields credential={credential} set={setCredential} kinds={CREDENTIAL_KINDS.filter((kind) => kind !== 'none')} />
@@ -106,6 +107,6 @@ function Replace({ card, put, close }: { card: Card; put: (body: Record<string, 
           <Group justify="flex-end"><Button type="submit" loading={busy}>{s.save}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

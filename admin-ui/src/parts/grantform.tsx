@@ -1,6 +1,6 @@
 // Grants: the form, and the table that principals, groups, agents and the list of all share. Says what a grant reaches before it is saved.
 
-import { Anchor, Button, Group, Modal, MultiSelect, NumberInput, SegmentedControl, Select, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, MultiSelect, NumberInput, SegmentedControl, Select, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
@@ -9,6 +9,7 @@ import { queries, touched } from '../api/queries'
 import type { Grant, GrantSpec } from '../api/shapes'
 import { s } from '../strings'
 import { grantName, granteeOf, OPERATIONS, selectors, selects, TALK } from './access'
+import { Dialog } from './dialog'
 import { LimitFields, limitWords } from './limits'
 import { Mark } from './marks'
 import { callLimits } from './quota'
@@ -132,7 +133,7 @@ export function GrantForm({ tenant, grantee, grant, close }: {
   const reached = (cards.data ?? []).filter((card) => selects({ spec } as Grant, card)).map((card) => card.name)
   const groups = [...new Set([...(principals.data ?? []).flatMap((one) => one.spec.groups ?? []), ...(grants.data ?? []).flatMap((one) => one.spec.group || [])])].sort()
   return (
-    <Modal opened onClose={close} title={grant ? `${s.edit} ${grant.name}` : s.newGrant} size="lg">
+    <Dialog close={close} title={grant ? `${s.edit} ${grant.name}` : s.newGrant} size="lg">
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap={14}>
           {!grant && !grantee && (
@@ -172,7 +173,7 @@ export function GrantForm({ tenant, grantee, grant, close }: {
           <Group justify="flex-end"><Button type="submit" loading={busy} disabled={(spec.cards ?? []).length === 0 || (spec.operations ?? []).length === 0 || who.name === ''}>{s.save}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }
 

@@ -1,6 +1,6 @@
 // Changing the limits of a tenant, an agent, a principal or a grant: everything else that it says stays.
 
-import { Anchor, Button, Group, Modal, Select, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react'
@@ -8,6 +8,7 @@ import { api, ok, Problem } from '../api/client'
 import { queries, touched } from '../api/queries'
 import { writable, type Card, type Grant, type Principal, type Tenant } from '../api/shapes'
 import { s } from '../strings'
+import { Dialog } from './dialog'
 import { LimitFields } from './limits'
 import { callLimits, mergedLimits, type CallLimits } from './quota'
 import { Waiting, Wrong } from './states'
@@ -83,7 +84,7 @@ export function LimitForm({ tenant, of, kinds, close }: {
   const problem = error instanceof Problem ? error : undefined
   const choose = (next: { kind: Limited; name: string }) => { setWhat(next); setLimits(undefined); setError(undefined) }
   return (
-    <Modal opened onClose={close} title={of ? `${s.limits}: ${s.limitedKinds[of.kind]} ${of.kind === 'tenant' ? tenant : of.name}` : s.setLimit}>
+    <Dialog close={close} title={of ? `${s.limits}: ${s.limitedKinds[of.kind]} ${of.kind === 'tenant' ? tenant : of.name}` : s.setLimit}>
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap={14}>
           {!of && (
@@ -99,7 +100,7 @@ export function LimitForm({ tenant, of, kinds, close }: {
           <Group justify="flex-end"><Button type="submit" disabled={!limits || !now.data}>{s.save}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }
 

@@ -22,7 +22,7 @@ export function Page({ title, crumbs, actions, children, lead }: {
         <Title order={1}>{title}</Title>
         {actions && <Group gap={8}>{actions}</Group>}
       </Group>
-      {lead && <Text size="sm" c="dimmed" mb={16} maw={760}>{lead}</Text>}
+      {lead && <Text className="lead" size="sm" c="dimmed" mb={16} maw={760}>{lead}</Text>}
       {children}
     </div>
   )

@@ -46,20 +46,20 @@ export function snippet(language: Language, place: Place): string {
       ].join('\n')
     case 'javascript':
       return [
-        `// node call.mjs`,
-        `const answer = await fetch("${url}", {`,
-        `  method: "POST",`,
-        `  headers: {`,
-        `    Authorization: ${key ? JSON.stringify(`Bearer ${key}`) : '`Bearer ${process.env.API_KEY}`'},`,
-        `    "Content-Type": "application/json",`,
-        `    "A2A-Version": "1.0",`,
-        `  },`,
-        `  body: JSON.stringify({`,
-        `    jsonrpc: "2.0", id: 1, method: "SendMessage",`,
-        `    params: { message: { messageId: "m-1", role: "ROLE_USER", parts: [{ text: "hello" }] } },`,
-        `  }),`,
+        `// npm install @a2a-js/sdk; node call.mjs`,
+        `import { Role } from "@a2a-js/sdk"`,
+        `import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory } from "@a2a-js/sdk/client"`,
+        ``,
+        `const key = ${key ? JSON.stringify(key) : 'process.env.API_KEY'}`,
+        `const fetchImpl = (url, init = {}) => fetch(url, { ...init, headers: { ...init.headers, Authorization: \`Bearer \${key}\` } })`,
+        `const factory = new ClientFactory({`,
+        `  transports: [new JsonRpcTransportFactory({ fetchImpl })],`,
+        `  cardResolver: new DefaultAgentCardResolver({ fetchImpl }),`,
         `})`,
-        `console.log(JSON.stringify(await answer.json(), null, 2))`,
+        `const client = await factory.createFromUrl("${url}/")`,
+        `const parts = [{ content: { $case: "text", value: "hello" } }]`,
+        `const answer = await client.sendMessage({ message: { messageId: "m-1", role: Role.ROLE_USER, parts } })`,
+        `console.log(JSON.stringify(answer, null, 2))`,
       ].join('\n')
     case 'chancery':
       return `CHANCERY_KEY=${key ?? '$API_KEY'} chancery call ${url} "hello" --stream`

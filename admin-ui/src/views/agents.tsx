@@ -29,7 +29,7 @@ export function Agents(): ReactNode {
     {
       id: 'name', header: s.agent, accessorFn: (card) => card.name,
       cell: ({ row: { original: card } }) => (
-        <Anchor component={Link} to={`/t/${tenant}/agents/${card.name}` as string} size="sm" fw={550}><Said>{card.name}</Said></Anchor>
+        <Anchor component={Link} to={`/t/${tenant}/agents/${card.name}` as string} size="sm" fw={550} className="name"><Said>{card.name}</Said></Anchor>
       ),
     },
     { id: 'state', header: s.state, accessorFn: (card) => card.spec.state ?? '', cell: ({ row }) => <State of={row.original.spec.state} /> },
@@ -44,7 +44,7 @@ export function Agents(): ReactNode {
     { id: 'speaks', header: s.speaks, accessorFn: (card) => dialectWord(card.spec), cell: ({ getValue }) => <Said>{String(getValue())}</Said> },
     {
       id: 'address', header: s.address, accessorFn: (card) => card.spec.upstream?.interfaces?.[0]?.url ?? '',
-      cell: ({ getValue }) => <span className="mono"><Said>{String(getValue())}</Said></span>,
+      cell: ({ getValue }) => <span className="mono address" title={String(getValue())}><Said>{String(getValue())}</Said></span>,
     },
     { id: 'policy', header: s.policy, accessorFn: (card) => card.spec.policy ?? '', cell: ({ row }) => row.original.spec.policy ?? <span className="muted">{s.byDefault}</span> },
     { id: 'updated', header: s.changed, accessorFn: (card) => card.updated_at, cell: ({ row }) => <When at={row.original.updated_at} style="ago" /> },

@@ -8,6 +8,7 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 import { api, ok, Problem, type Schemas } from '../api/client'
 import { every, queries, touched } from '../api/queries'
 import type { Tenant } from '../api/shapes'
+import { Dialog } from '../parts/dialog'
 import { Mark, State } from '../parts/marks'
 import { Confirm, Copy, Page, Panel } from '../parts/pieces'
 import { Empty, Waiting, Wrong } from '../parts/states'
@@ -292,7 +293,7 @@ function AccountForm({ admin, close }: { admin: Admin | undefined; close: () => 
     }
   }
   return (
-    <Modal opened onClose={close} title={admin ? `${s.edit} ${admin.name}` : s.newAccount} size="lg">
+    <Dialog close={close} title={admin ? `${s.edit} ${admin.name}` : s.newAccount} size="lg">
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap={14}>
           {!admin && <TextInput label={s.name} description={s.accountNameRule} value={name} onChange={(event) => setName(event.currentTarget.value)} required withAsterisk={false} error={problem?.of('name')} autoComplete="off" data-autofocus />}
@@ -304,7 +305,7 @@ function AccountForm({ admin, close }: { admin: Admin | undefined; close: () => 
           <Group justify="flex-end"><Button type="submit">{s.save}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }
 

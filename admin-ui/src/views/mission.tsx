@@ -69,7 +69,7 @@ export function Mission(): ReactNode {
                       <tbody>
                         {stats.data.edges.slice(0, 50).map((edge) => (
                           <tr key={`${edge.principal} ${edge.card}`}>
-                            <td><Said>{edge.principal}</Said></td><td><Said>{edge.card}</Said></td><td className="num">{edge.count}</td><td className="num">{edge.errors}</td><td className="num">{edge.stopped}</td>
+                            <td><Said>{edge.principal}</Said></td><td><Said>{edge.card}</Said></td><td className="num"><Anchor component={Link} to={`/t/${tenant}/audit` as string} search={{ principal: edge.principal, card: edge.card } as never} size="sm" aria-label={s.callsOf(edge.count, edge.principal, edge.card)}>{edge.count}</Anchor></td><td className="num">{edge.errors}</td><td className="num">{edge.stopped}</td>
                           </tr>
                         ))}
                       </tbody>

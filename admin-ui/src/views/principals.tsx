@@ -9,6 +9,7 @@ import { api, ok, Problem } from '../api/client'
 import { queries, touched } from '../api/queries'
 import type { Grant, Issuer, Key, Principal } from '../api/shapes'
 import { grantsOf, groupsOf } from '../parts/access'
+import { Dialog } from '../parts/dialog'
 import { GrantForm, GrantTable } from '../parts/grantform'
 import { pairsOf, proofsOf, specOf } from '../parts/issuer'
 import { LimitForm } from '../parts/limitedit'
@@ -314,7 +315,7 @@ function GroupsForm({ tenant, principal, close }: { tenant: string; principal: P
     }
   }
   return (
-    <Modal opened onClose={close} title={s.inGroups}>
+    <Dialog close={close} title={s.inGroups}>
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap={14}>
           <TagsInput label={s.inGroups} description={s.inGroupsHint} data={groupsOf(principals.data ?? [], grants.data ?? []).map((one) => one.name)} value={groups} onChange={setGroups} splitChars={[]} acceptValueOnBlur data-autofocus />
@@ -322,7 +323,7 @@ function GroupsForm({ tenant, principal, close }: { tenant: string; principal: P
           <Group justify="flex-end"><Button type="submit">{s.save}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }
 
@@ -379,7 +380,7 @@ function ProofForm({ issuers, close, save }: { issuers: Issuer[]; close: () => v
   const [error, setError] = useState<unknown>()
   const isCertificate = issuers.find((one) => one.name === issuer)?.spec.kind === 'certificate'
   return (
-    <Modal opened onClose={close} title={s.addProof}>
+    <Dialog close={close} title={s.addProof}>
       <form onSubmit={(event) => { event.preventDefault(); save(issuer, subject).then(close, setError) }}>
         <Stack gap={14}>
           <Select label={s.chooseIssuer} allowDeselect={false} data={issuers.map((one) => one.name)} value={issuer} onChange={(value) => setIssuer(value ?? '')} searchable />
@@ -388,6 +389,6 @@ function ProofForm({ issuers, close, save }: { issuers: Issuer[]; close: () => v
           <Group justify="flex-end"><Button type="submit" disabled={issuer === '' || subject === ''}>{s.save}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }
