@@ -58,7 +58,9 @@ export function Shell(): ReactNode {
   const navigate = useNavigate()
   const path = useRouterState({ select: (state) => state.location.pathname })
   useGoKeys(tenant)
-  useHotkeys([['mod+K', openPalette], ['/', openPalette]])
+  // Ctrl-K also from within a field or an editor; a slash is a letter there.
+  useHotkeys([['mod+K', openPalette]], [], true)
+  useHotkeys([['/', openPalette]])
   useEffect(close, [path, close])
   const { data: tenants } = useQuery(queries.tenants())
   const moveTo = (name: string | null) => {

@@ -1,5 +1,7 @@
 // Every English word of the page, in one place.
 
+const callsWord = (count: string) => `${count} ${count === '1' ? 'call' : 'calls'}`
+
 export const s = {
   product: 'Chancery',
   undo: 'Undo', dismiss: 'Dismiss', cancel: 'Cancel', save: 'Save', saved: 'Saved', copy: 'Copy', copied: 'Copied', close: 'Close',
@@ -7,6 +9,7 @@ export const s = {
   tryAgain: 'Try again', breadcrumbs: 'Breadcrumbs', skip: 'Skip to content', advanced: 'Advanced', all: 'All', none: 'None', any: 'Any',
   filterList: 'Filter this list', nothingMatches: 'Nothing matches.', nothingHere: 'Nothing here yet.', on: 'on', off: 'off', yes: 'yes', no: 'no',
   shownOf: (shown: number, of: number) => (shown === of ? `${of}` : `${shown} of ${of}`),
+  tableOf: (what: string) => `${what}: rows`,
   typeToConfirm: (word: string) => `Type ${word} to confirm`,
   noDifference: 'No difference.', difference: 'Difference', linesUnchanged: (count: string) => `… ${count} unchanged lines`,
   pageFailed: 'This page failed.', correlation: 'In the log as', unreachable: 'The gateway can’t be reached',
@@ -84,7 +87,7 @@ export const s = {
   keyOnceText: 'Copy it now. The gateway keeps only its hash.', useLead: 'These work as they are.', snippetNeedsKey: 'Set API_KEY to the key of a principal with a grant.',
   openAgent: 'Open the agent', watchIt: 'Watch its calls', registerAnother: 'Register another',
 
-  byDefault: 'default', failing: (errors: number) => `failing, ${errors} errors`, calls: (count: number) => `${count} ${count === 1 ? 'call' : 'calls'}`,
+  byDefault: 'default', failing: (errors: number) => `failing, ${errors} ${errors === 1 ? 'error' : 'errors'}`, calls: (count: number) => `${count} ${count === 1 ? 'call' : 'calls'}`,
   errorsCount: (count: number) => `${count} ${count === 1 ? 'error' : 'errors'}`, stop: 'Stop', egressDenied: 'The gateway may not connect there',
   notSpoken: 'not spoken', cardWants: 'The card asks callers for:', kind: 'Kind', versionIs: (version: number) => `version ${version}`, lastGood: 'Last good answer', lastFailure: 'Last failure',
   settings: 'Settings', visibility: 'Card is read by', pushNotMediated: 'offered by the agent; not passed on yet', verifies: (view: string) => `verifies (${view})`, verifiesNot: 'does not verify',
@@ -181,8 +184,8 @@ export const s = {
   auditHigh: 'The audit spool is nearly full', auditHighText: (percent: number) => `${percent} % is used. When it is full, calls are refused.`,
   auditRejected: (count: number) => `${count} records were refused by the database`, auditRejectedText: 'They lie in rejected.jsonl in [audit] dir. Somebody has to look at them.', auditLost: (count: number) => `${count} exchanges have no complete record`, auditLostText: 'The disk failed while they ended. They show as interrupted after the next start.',
   shadowTitle: 'What shadow mode would have done', shadowNone: 'Nothing in the last 24 hours.', policyOrGrant: 'Policy or grant', lastDay: 'Last 24 hours', lastTime: 'Last time', atLeast: (count: number) => `at least ${count.toLocaleString('en')}`,
-  wouldBlockOf: (count: string, of: string) => `would have blocked ${count} of ${of} calls`, wouldChangeOf: (count: string, of: string) => `would have changed ${count} of ${of} calls`, wouldDenyOf: (count: string, of: string) => `would have denied ${count} of ${of} calls`, blockedOf: (count: string, of: string) => `blocked ${count} of ${of} calls`,
-  nothingOf: (of: string) => `nothing in ${of} calls`, noCallsDay: 'no calls', showingRows: (from: number, to: number) => `Records ${from} to ${to}, newest first`, newer: 'Load newer', endOfRecords: 'The end.', narrowed: 'Also narrowed by', exportBound: 'At most 1 000 000 records; the browser saves them as they come.',
+  wouldBlockOf: (count: string, of: string) => `would have blocked ${count} of ${callsWord(of)}`, wouldChangeOf: (count: string, of: string) => `would have changed ${count} of ${callsWord(of)}`, wouldDenyOf: (count: string, of: string) => `would have denied ${count} of ${callsWord(of)}`, blockedOf: (count: string, of: string) => `blocked ${count} of ${callsWord(of)}`,
+  nothingOf: (of: string) => `nothing in ${callsWord(of)}`, noCallsDay: 'no calls', showingRows: (from: number, to: number) => `Records ${from} to ${to}, newest first`, newer: 'Load newer', endOfRecords: 'The end.', narrowed: 'Also narrowed by', exportBound: 'At most 1 000 000 records; the browser saves them as they come.',
   onlyBlockedBy: (name: string) => `blocked by ${name}`, onlyWouldBlockBy: (name: string) => `would have been blocked by ${name}`, onlyWouldChangeBy: (name: string) => `would have been changed by ${name}`, onlyWouldDenyBy: (name: string) => `would have been denied by ${name}`, onlyRoot: (id: string) => `tree of ${id}`, onlyContext: (id: string) => `context ${id}`, drop: (what: string) => `Don’t narrow by: ${what}`,
 
   // Signing keys

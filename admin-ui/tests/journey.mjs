@@ -176,7 +176,7 @@ export async function journeysEnd() {
     await page.goto(`${ADMIN}/t/lab/agents/echo?tab=use`)
     for (const language of ['JavaScript', 'Python']) {
       const text = printed(language, await snippetOf(page, language), { API_KEY: key }, true)
-      check(text.includes('401') && !text.includes('ROLE_AGENT'), `${language}: refused as well: ${text.slice(-300)}`)
+      check(/401|UNAUTHENTICATED/.test(text) && !text.includes('ROLE_AGENT'), `${language}: refused as well: ${text.slice(-300)}`)
     }
   })
 

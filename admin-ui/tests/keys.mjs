@@ -67,7 +67,7 @@ export function install() {
       const box = each.getBoundingClientRect()
       if (box.width < 4 || box.height < 4 || Number(getComputedStyle(each).opacity) === 0) continue
       const { outlineStyle, outlineWidth, outlineColor, boxShadow, borderWidth, borderStyle, borderColor, backgroundColor } = getComputedStyle(each)
-      const outline = outlineStyle === 'none' || parseFloat(outlineWidth) === 0 || /, 0\)$/.test(outlineColor) ? '' : `${outlineStyle} ${outlineWidth} ${outlineColor}`
+      const outline = outlineStyle === 'none' || parseFloat(outlineWidth) === 0 || outlineColor.endsWith(', 0)') ? '' : `${outlineStyle} ${outlineWidth} ${outlineColor}`
       const border = borderStyle === 'none' || borderWidth === '0px' ? '' : `${borderStyle} ${borderWidth} ${borderColor}`
       styles.set(each, [outline, boxShadow, border, backgroundColor].join(' | '))
     }

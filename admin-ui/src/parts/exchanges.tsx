@@ -18,7 +18,7 @@ export function Exchanges({ rows, current, tenant, label }: {
   label: string
 }): ReactNode {
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label={label}>
+    <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(label)}>
       <table className="grid">
         <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.principal}</th><th scope="col">{s.agent}</th><th scope="col">{s.operation}</th><th scope="col">{s.outcome}</th><th scope="col" className="num">{s.took}</th></tr></thead>
         <tbody>

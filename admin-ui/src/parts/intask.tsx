@@ -1,12 +1,13 @@
 // The OAuth client by which the gateway authorises an agent in the middle of a task: set, replaced and removed, never read.
 
-import { Button, Group, Modal, PasswordInput, Stack, TextInput } from '@mantine/core'
+import { Button, Group, PasswordInput, Stack, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import { api, ok, Problem } from '../api/client'
 import { touched } from '../api/queries'
 import { writable, type Card } from '../api/shapes'
 import { s } from '../strings'
+import { Dialog } from './dialog'
 import { Mark } from './marks'
 import { Confirm } from './pieces'
 import { inTaskOf, IN_TASK_FIELDS, type InTaskFields } from './secret'
@@ -73,7 +74,7 @@ function Replace({ put, close }: { put: (client: Record<string, string>) => Prom
     }
   }
   return (
-    <Modal opened onClose={close} title={s.inTask} size="lg">
+    <Dialog close={close} title={s.inTask} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void save() }}>
         <Stack gap={14}>
           {IN_TASK_FIELDS.map(({ name, secret, optional }) => {
@@ -88,6 +89,6 @@ function Replace({ put, close }: { put: (client: Record<string, string>) => Prom
           <Group justify="flex-end"><Button type="submit" loading={busy}>{s.save}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

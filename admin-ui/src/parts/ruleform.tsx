@@ -37,7 +37,7 @@ export function RuleForm({ spec, set, readOnly }: { spec: PolicySpec; set: (spec
             <Text size="xs" c="dimmed">{s.shownOf(shown.length, rules.length)}</Text>
           </Group>
         )}
-        <div className={rules.length > OPEN_AT_ONCE ? 'rule-list' : undefined} {...(rules.length > OPEN_AT_ONCE ? { tabIndex: 0, role: 'region', 'aria-label': s.rules } : {})}>
+        <div className={rules.length > OPEN_AT_ONCE ? 'rule-list' : undefined} {...(rules.length > OPEN_AT_ONCE ? { tabIndex: 0, role: 'region', 'aria-label': s.tableOf(s.rules) } : {})}>
           <Stack gap={8}>
             {shown.map((at) => (open.has(at)
               ? <OpenRule key={at} rule={rules[at]!} at={at} put={put} remove={remove} close={rules.length > OPEN_AT_ONCE ? () => toggle(at) : undefined} />

@@ -64,7 +64,7 @@ export function ShadowPanel({ tenant }: { tenant: string }): ReactNode {
     <Panel title={s.shadowTitle} flush>
       <Wrong error={told.error} retry={() => void told.refetch()} />
       {told.isPending ? <Waiting rows={3} /> : !data ? null : rows.length === 0 ? <Text size="sm" c="dimmed" p={14}>{s.shadowNone}</Text> : (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.shadowTitle}>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.shadowTitle)}>
           <table className="grid">
             <thead><tr><th scope="col">{s.policyOrGrant}</th><th scope="col">{s.lastDay}</th><th scope="col">{s.lastTime}</th></tr></thead>
             <tbody>

@@ -36,7 +36,7 @@ export function DataTable<T>({ rows, columns, label, searchable = false, empty }
           <span className="muted" style={{ fontSize: 12 }}>{s.shownOf(shown.length, rows.length)}</span>
         </Group>
       )}
-      <div className="scroll-x" tabIndex={0} role="region" aria-label={label}>
+      <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(label)}>
         <table className="grid">
           <thead>
             {table.getHeaderGroups().map((group) => (

@@ -77,7 +77,7 @@ export function Audit(): ReactNode {
           <Empty title={s.noRecords}>{Object.keys(filters).length > 0 ? s.noRecordsFiltered : s.noRecordsText}</Empty>
         ) : (
           <Paged pages={pages}>
-            <div className="scroll-x" tabIndex={0} role="region" aria-label={s.navAudit}>
+            <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.navAudit)}>
               <table className="grid">
                 <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.principal}</th><th scope="col">{s.agent}</th><th scope="col">{s.operation}</th><th scope="col">{s.outcome}</th><th scope="col" className="num">{s.took}</th><th scope="col">{s.task}</th></tr></thead>
                 <tbody>
@@ -100,7 +100,7 @@ export function Audit(): ReactNode {
         <Stack mt={16}>
           <Panel title={s.refusals} flush>
             <Text size="sm" c="dimmed" px={14} pt={10}>{s.refusalsText}</Text>
-            <div className="scroll-x" tabIndex={0} role="region" aria-label={s.refusals}>
+            <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.refusals)}>
               <table className="grid">
                 <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.reason}</th><th scope="col">{s.from}</th><th scope="col" className="num">{s.count}</th></tr></thead>
                 <tbody>

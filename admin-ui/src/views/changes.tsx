@@ -47,7 +47,7 @@ function List({ tenant, at }: { tenant?: string; at: string }): ReactNode {
           <Empty title={s.noChanges}>{Object.keys(filters).length > 0 ? s.noRecordsFiltered : s.noChangesText}</Empty>
         ) : (
           <Paged pages={pages}>
-            <div className="scroll-x" tabIndex={0} role="region" aria-label={s.navChanges}>
+            <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.navChanges)}>
               <table className="grid">
                 <thead>
                   <tr>

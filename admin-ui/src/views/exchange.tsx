@@ -98,7 +98,7 @@ function Findings({ findings, tenant }: { findings: Finding[]; tenant: string })
   return (
     <Panel title={s.findings} flush>
       {findings.length === 0 ? <Text size="sm" c="dimmed" p={14}>{s.noFindings}</Text> : (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.findings}>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.findings)}>
           <table className="grid">
             <thead><tr><th scope="col">{s.detector}</th><th scope="col">{s.policy}</th><th scope="col">{s.action}</th><th scope="col">{s.surface}</th><th scope="col">{s.where}</th></tr></thead>
             <tbody>

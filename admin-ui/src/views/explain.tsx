@@ -65,7 +65,7 @@ function Every({ tenant, asked, choose }: { tenant: string; asked: Question; cho
     <Stack gap={16}>
       <LeftOut answer={first} />
       <Panel title={s.everyOperation} flush>
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.everyOperation}>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.everyOperation)}>
           <table className="grid">
             <thead><tr><th scope="col">{s.operation}</th><th scope="col">{s.answer}</th><th scope="col">{s.decidedBy}</th><th scope="col">{s.why}</th></tr></thead>
             <tbody>
@@ -138,7 +138,7 @@ function ConditionsAsked({ tenant, of }: { tenant: string; of: Consulted }): Rea
 
 function ConsideredTable({ tenant, rows, decided }: { tenant: string; rows: Considered[]; decided: string | undefined }): ReactNode {
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label={s.considered}>
+    <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.considered)}>
       <table className="grid">
         <thead><tr><th scope="col">{s.grant}</th><th scope="col">{s.effect}</th><th scope="col">{s.through}</th><th scope="col">{s.applies}</th><th scope="col">{s.why}</th></tr></thead>
         <tbody>

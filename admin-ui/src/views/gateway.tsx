@@ -103,7 +103,7 @@ export function Tenants(): ReactNode {
       <Wrong error={tenants.error} retry={() => void tenants.refetch()} />
       <Panel flush>
         {tenants.isPending ? <Waiting rows={3} /> : (tenants.data ?? []).length === 0 ? <Empty title={isPlatform(me) ? s.noTenant : s.noRole}>{isPlatform(me) ? s.noTenantText : s.noRoleText}</Empty> : (
-          <div className="scroll-x" tabIndex={0} role="region" aria-label={s.navTenants}>
+          <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.navTenants)}>
             <table className="grid">
               <thead><tr><th scope="col">{s.tenant}</th><th scope="col">{s.displayName}</th><th scope="col">{s.state}</th><th scope="col">{s.isDefault}</th><th scope="col">{s.isFloor}</th><th scope="col">{s.made}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
               <tbody>{(tenants.data ?? []).map((tenant) => <TenantRow key={tenant.name} tenant={tenant} platform={isPlatform(me)} />)}</tbody>
@@ -230,7 +230,7 @@ function Accounts(): ReactNode {
     <Panel title={s.accounts} flush actions={<Button size="compact-sm" onClick={() => setEdited('new')}>{s.newAccount}</Button>}>
       <Wrong error={admins.error} retry={() => void admins.refetch()} />
       {admins.isPending ? <Waiting rows={3} /> : (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.accounts}>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.accounts)}>
           <table className="grid">
             <thead><tr><th scope="col">{s.name}</th><th scope="col">{s.signsInWith}</th><th scope="col">{s.roles}</th><th scope="col">{s.state}</th><th scope="col">{s.lastSignIn}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
             <tbody>
@@ -320,7 +320,7 @@ function Tokens(): ReactNode {
     <Panel title={s.tokens} flush actions={<Button size="compact-sm" onClick={make.open}>{s.newToken}</Button>}>
       <Wrong error={tokens.error} retry={() => void tokens.refetch()} />
       {tokens.isPending ? <Waiting rows={3} /> : (tokens.data ?? []).length === 0 ? <Empty title={s.noTokens}>{s.noTokensText}</Empty> : (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tokens}>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.tokens)}>
           <table className="grid">
             <thead><tr><th scope="col">{s.name}</th><th scope="col">{s.token}</th><th scope="col">{s.roles}</th><th scope="col">{s.state}</th><th scope="col">{s.lastUsed}</th><th scope="col">{s.expires}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
             <tbody>

@@ -197,7 +197,7 @@ function Keys({ tenant, name, active }: { tenant: string; name: string; active: 
           {!keys.data.problem && !keys.data.fetched_at && <Text size="sm" c="dimmed">{active ? s.keysNotYetText : s.keysDisabledText}</Text>}
           {keys.data.fetched_at && <Text size="sm" c="dimmed">{s.keysFetched} <When at={keys.data.fetched_at} style="ago" />{'. '}{s.keysBelieved}</Text>}
           {keys.data.keys.length > 0 && (
-            <div className="scroll-x" tabIndex={0} role="region" aria-label={s.itsKeys}>
+            <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.itsKeys)}>
               <table className="grid">
                 <thead><tr><th scope="col">{s.keyId}</th><th scope="col">{s.algorithm}</th></tr></thead>
                 <tbody>{keys.data.keys.map((key) => <tr key={key.kid}><td className="mono"><Said>{key.kid}</Said></td><td>{key.alg}</td></tr>)}</tbody>

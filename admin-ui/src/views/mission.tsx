@@ -63,7 +63,7 @@ export function Mission(): ReactNode {
                 <Graph edges={stats.data.edges} tenant={tenant} />
                 <details style={{ marginTop: 10 }}>
                   <summary style={{ fontSize: 13, cursor: 'pointer' }}>{s.asTable}</summary>
-                  <div className="scroll-x" tabIndex={0} role="region" aria-label={s.whoCallsWhom}>
+                  <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.whoCallsWhom)}>
                     <table className="grid">
                       <thead><tr><th scope="col">{s.principal}</th><th scope="col">{s.agent}</th><th scope="col" className="num">{s.callsHead}</th><th scope="col" className="num">{s.errors}</th><th scope="col" className="num">{s.stopped}</th></tr></thead>
                       <tbody>
@@ -83,7 +83,7 @@ export function Mission(): ReactNode {
             <ShadowPanel tenant={tenant} />
             <Panel title={s.agentHealth} flush>
               {!stats.data ? <Waiting rows={3} /> : stats.data.agents.length === 0 ? <Text size="sm" c="dimmed" p={14}>{s.noCalls}</Text> : (
-                <div className="scroll-x" tabIndex={0} role="region" aria-label={s.agentHealth}>
+                <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.agentHealth)}>
                   <table className="grid">
                     <thead><tr><th scope="col">{s.agent}</th><th scope="col">{s.state}</th><th scope="col" className="num">{s.errors}</th><th scope="col">{s.lastGood}</th></tr></thead>
                     <tbody>
@@ -100,7 +100,7 @@ export function Mission(): ReactNode {
             </Panel>
             <Panel title={s.openStreams} flush>
               {(feed.open?.streams ?? []).length === 0 ? <Text size="sm" c="dimmed" p={14}>{s.noStreams}</Text> : (
-                <div className="scroll-x" tabIndex={0} role="region" aria-label={s.openStreams}>
+                <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.openStreams)}>
                   <table className="grid"><tbody>
                     {(feed.open?.streams ?? []).slice(0, 12).map((stream) => (
                       <tr key={stream.correlation_id}><td><Said>{stream.principal}</Said></td><td><Said>{stream.card}</Said></td><td><When at={stream.opened_at} style="ago" /></td></tr>
@@ -174,7 +174,7 @@ function LivePanel({ tenant, filters, set, feed, paused }: {
       {feed.items.length === 0 ? (
         <Empty title={s.waitingForCalls}>{filtered ? s.waitingFiltered : s.waitingText}</Empty>
       ) : (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.live} style={{ maxHeight: 420, overflowY: 'auto' }}>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.live)} style={{ maxHeight: 420, overflowY: 'auto' }}>
           <table className="grid">
             <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.principal}</th><th scope="col">{s.agent}</th><th scope="col">{s.operation}</th><th scope="col">{s.outcome}</th><th scope="col" className="num">{s.took}</th><th scope="col">{s.findings}</th></tr></thead>
             <tbody>{feed.items.map((item) => <Row key={item.correlation_id} item={item} tenant={tenant} />)}</tbody>

@@ -170,7 +170,7 @@ function Keys({ tenant, principal }: { tenant: string; principal: string }): Rea
     <Panel title={s.keys} flush actions={mayWrite && <Button size="compact-sm" onClick={make.open}>{s.newKey}</Button>}>
       <Wrong error={keys.error} />
       {keys.isPending ? <Waiting rows={3} /> : ours.length === 0 ? <Text size="sm" c="dimmed" p={14}>{s.noKeys}</Text> : (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.keys}>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.keys)}>
           <table className="grid">
             <thead><tr><th scope="col">{s.key}</th><th scope="col">{s.label}</th><th scope="col">{s.state}</th><th scope="col">{s.lastUsed}</th><th scope="col">{s.expires}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
             <tbody>
@@ -352,7 +352,7 @@ function Proofs({ tenant, principal }: { tenant: string; principal: string }): R
           {(issuers.data ?? []).length === 0 && <Anchor component={Link} to={`/t/${tenant}/issuers` as string} size="sm">{s.makeIssuer}</Anchor>}
         </Stack>
       ) : (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.otherProofs}>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.otherProofs)}>
           <table className="grid">
             <thead><tr><th scope="col">{s.issuer}</th><th scope="col">{s.kind}</th><th scope="col">{s.subject}</th><th scope="col">{s.state}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
             <tbody>

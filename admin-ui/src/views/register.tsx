@@ -61,7 +61,7 @@ export function Register(): ReactNode {
       crumbs={<><Anchor component={Link} to={`/t/${tenant}/agents` as string} size="sm">{s.agents}</Anchor><span>/</span><span>{s.register}</span></>}
     >
       <Stepper active={step} size="xs" mb={20} allowNextStepsSelect={false} onStepClick={(to) => { if (to < step && step < 3) setStep(isJson ? 0 : to) }}>
-        {[isJson ? s.cardJson : s.stepAddress, s.stepFound, s.stepAccess, s.stepTest, s.stepPublish].map((label) => <Stepper.Step key={label} label={label} />)}
+        {[isJson ? s.cardJson : s.stepAddress, s.stepFound, s.stepAccess, s.stepTest, s.stepPublish].map((label, at) => <Stepper.Step key={label} label={label} disabled={at >= step || step >= 3} />)}
       </Stepper>
       {step === 0 && (
         <SegmentedControl

@@ -51,7 +51,7 @@ export function SigningKeys(): ReactNode {
       <Wrong error={keys.error} retry={() => void keys.refetch()} />
       <Panel flush>
         {keys.isPending ? <Waiting rows={3} /> : (keys.data ?? []).length === 0 ? <Empty title={s.noSigningKeys}>{s.noSigningKeysText}</Empty> : (
-          <div className="scroll-x" tabIndex={0} role="region" aria-label={s.navKeys}>
+          <div className="scroll-x" tabIndex={0} role="region" aria-label={s.tableOf(s.navKeys)}>
             <table className="grid">
               <thead><tr><th scope="col">{s.keyId}</th><th scope="col">{s.signs}</th><th scope="col">{s.state}</th><th scope="col">{s.made}</th><th scope="col">{s.activated}</th><th scope="col">{s.retired}</th><th scope="col"><span className="skip">{s.actions}</span></th></tr></thead>
               <tbody>
