@@ -45,6 +45,7 @@ export function Register(): ReactNode {
   const [problems, setProblems] = useState<FieldProblem[]>([])
   const { from } = useSearch({ strict: false }) as { from?: string }
   const navigate = useNavigate()
+  const [chosen, setChosen] = useState(false)
   const isJson = from === 'json'
   const card = isJson ? cardOf(text) : undefined
   const start = () => {
@@ -65,12 +66,12 @@ export function Register(): ReactNode {
       </Stepper>
       {step === 0 && (
         <SegmentedControl
-          mb={14} size="xs" aria-label={s.register} value={isJson ? 'json' : ''} onChange={(to) => void navigate({ to: `/t/${tenant}/register`, search: (to ? { from: to } : {}) as never })}
+          mb={14} size="xs" aria-label={s.register} value={isJson ? 'json' : ''} onChange={(to) => { setChosen(true); void navigate({ to: `/t/${tenant}/register`, search: (to ? { from: to } : {}) as never }) }}
           data={[{ value: '', label: s.fromAddress }, { value: 'json', label: s.fromJson }]}
         />
       )}
       {step === 0 && isJson && <JsonStep text={text} setText={(now) => { setText(now); setProblems([]) }} problems={problems} next={() => { setName((now) => now || nameFrom(cardOf(text))); setStep(2) }} />}
-      {step === 0 && !isJson && <AddressStep tenant={tenant} address={address} setAddress={setAddress} next={(report) => { setFound(report); setName(report.preview.name); setStep(1) }} />}
+      {step === 0 && !isJson && <AddressStep fresh={!chosen} tenant={tenant} address={address} setAddress={setAddress} next={(report) => { setFound(report); setName(report.preview.name); setStep(1) }} />}
       {step === 1 && found && <FoundStep found={found} back={() => setStep(0)} next={() => setStep(2)} />}
       {step === 2 && (isJson ? card : found) && (
         <AccessStep
@@ -96,7 +97,9 @@ interface Address {
   dialect: string
 }
 
-function AddressStep({ tenant, address, setAddress, next }: {
+function AddressStep({ fresh, tenant, address, setAddress, next }: {
+  /** Whether the view begins here: whoever has just chosen it keeps the focus on the choice. */
+  fresh: boolean
   tenant: string
   address: Address
   setAddress: (address: Address) => void
@@ -126,7 +129,7 @@ function AddressStep({ tenant, address, setAddress, next }: {
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap={14} maw={640}>
           <TextInput
-            label={s.agentUrl} description={s.agentUrlHint} placeholder="https://agent.example.com" value={address.url} required withAsterisk={false} autoFocus type="url"
+            label={s.agentUrl} description={s.agentUrlHint} placeholder="https://agent.example.com" value={address.url} required withAsterisk={false} autoFocus={fresh} type="url"
             onChange={(event) => setAddress({ ...address, url: event.currentTarget.value })} error={denied ? undefined : problem?.of('url')}
           />
           <div><Button variant="subtle" size="compact-xs" onClick={toggle} aria-expanded={more} px={0}>{s.advanced}</Button></div>
