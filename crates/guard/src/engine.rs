@@ -496,7 +496,7 @@ fn telling(text: &str, span: Range<usize>, tail: Tail, core_end: usize) -> Optio
 }
 
 /// See [`telling`]; less than a stream holds back of a word.
-const LONGEST_HASHED: usize = 1024;
+const LONGEST_HASHED: usize = 256;
 
 /// What had to be decoded or was not shown says more about its author.
 fn raise(signals: &mut [Seen], from: usize) {

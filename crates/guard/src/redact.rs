@@ -118,7 +118,7 @@ struct Union {
 
 impl Painter {
     /// Writes text from `from` on, as far as it is decided: marks that begin before `safe` are all known, others are
-    /// not. Gives where it stopped: at `safe`, or at the end of a span that is already replaced.
+    /// not. They come sorted by start and rank. Gives where it stopped: at `safe`, or at the end of a span that is already replaced.
     pub(crate) fn walk(
         &mut self,
         text: &str,
@@ -127,18 +127,14 @@ impl Painter {
         safe: usize,
         write: &mut dyn FnMut(usize, Written<'_>),
     ) -> usize {
-        let known = marks.get(..marks.partition_point(|mark| mark.span.start < safe)).unwrap_or_default();
+        let known = Known::new(marks.get(..marks.partition_point(|mark| mark.span.start < safe)).unwrap_or_default());
         let mut at = from;
         loop {
             if let Some(union) = &mut self.union {
-                for mark in known {
-                    if mark.span.start < union.end && mark.span.end > union.end {
-                        union.end = mark.span.end;
-                    }
-                }
+                union.end = known.reach(union.end);
                 if union.masks {
                     let end = union.end.min(safe);
-                    at = masked(text, known, at..end.max(at), write);
+                    at = masked(text, known.over(&(at..end.max(at))), at..end.max(at), write);
                     if at < union.end {
                         return at;
                     }
@@ -152,9 +148,7 @@ impl Painter {
                 self.union = None;
                 continue;
             }
-            let next =
-                known.iter().filter(|mark| mark.span.start >= at).min_by_key(|mark| (mark.span.start, mark.rank));
-            let Some(next) = next else {
+            let Some(next) = known.from(at) else {
                 if at < safe {
                     write(at, Written::Text(text.get(at..safe).unwrap_or_default()));
                 }
@@ -189,19 +183,78 @@ impl Painter {
     }
 }
 
+/// Marks sorted by start and rank, and how far those up to each reach: what a walk asks of them is found by halving.
+struct Known<'m> {
+    marks: &'m [Mark],
+    reach: Vec<usize>,
+}
+
+impl<'m> Known<'m> {
+    fn new(marks: &'m [Mark]) -> Self {
+        let mut furthest = 0;
+        let reach = marks.iter().map(|mark| {
+            furthest = furthest.max(mark.span.end);
+            furthest
+        });
+        Self { marks, reach: reach.collect() }
+    }
+
+    /// Where marks end that begin before `end`, or before the end of one that does.
+    fn reach(&self, mut end: usize) -> usize {
+        loop {
+            let before = self.marks.partition_point(|mark| mark.span.start < end);
+            let reach = before.checked_sub(1).and_then(|last| self.reach.get(last)).copied().unwrap_or(0);
+            if reach <= end {
+                return end;
+            }
+            end = reach;
+        }
+    }
+
+    /// The first that begins at `at` or behind it.
+    fn from(&self, at: usize) -> Option<&'m Mark> {
+        self.marks.get(self.marks.partition_point(|mark| mark.span.start < at))
+    }
+
+    /// Some that begin before the range's end, with all that lie in it.
+    fn over(&self, range: &Range<usize>) -> &'m [Mark] {
+        let first = self.reach.partition_point(|reach| *reach <= range.start);
+        let last = self.marks.partition_point(|mark| mark.span.start < range.end);
+        self.marks.get(first..last).unwrap_or_default()
+    }
+}
+
 /// Writes a stretch with asterisks; only what every mark over it shows is shown.
 fn masked(text: &str, marks: &[Mark], range: Range<usize>, write: &mut dyn FnMut(usize, Written<'_>)) -> usize {
-    let covering: Vec<(&Mark, Range<usize>)> = marks
-        .iter()
-        .filter(|mark| mark.span.start < range.end && range.start < mark.span.end)
-        .map(|mark| (mark, shown(text, mark)))
-        .collect();
+    // At each place how many marks begin, less those that end; and the same of what they show.
+    let mut changes = vec![(0_isize, 0_isize); range.len() + 1];
+    let mut count = |span: Range<usize>, over: isize, shown: isize| {
+        let (start, end) = (span.start.max(range.start), span.end.min(range.end));
+        if start < end {
+            for (at, sign) in [(start, 1), (end, -1)] {
+                if let Some((overs, showns)) = changes.get_mut(at - range.start) {
+                    *overs += over * sign;
+                    *showns += shown * sign;
+                }
+            }
+        }
+    };
+    for mark in marks {
+        count(mark.span.clone(), 1, 0);
+        count(shown(text, mark), 0, 1);
+    }
+    let (mut over, mut visible) = (0, 0);
+    let mut counted = changes.iter();
+    let mut seen = 0;
     for (offset, one) in text.get(range.clone()).unwrap_or_default().char_indices() {
+        for (overs, showns) in counted.by_ref().take(offset + 1 - seen) {
+            over += overs;
+            visible += showns;
+        }
+        seen = offset + 1;
         let at = range.start + offset;
-        let mut over = covering.iter().filter(|(mark, _)| mark.span.contains(&at)).peekable();
         // Where no mark is known any more, a long tail goes on.
-        let visible = over.peek().is_some() && over.all(|(_, shown)| shown.contains(&at));
-        if visible || matches!(one, ' ' | '-') {
+        if (over > 0 && over == visible) || matches!(one, ' ' | '-') {
             write(at, Written::Text(text.get(at..at + one.len_utf8()).unwrap_or_default()));
         } else {
             write(at, Written::Token("*"));
@@ -221,6 +274,7 @@ fn shown(text: &str, mark: &Mark) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn painted(text: &str, marks: &mut [Mark]) -> String {
         marks.sort_by_key(|mark| (mark.span.start, mark.rank));
@@ -265,5 +319,54 @@ mod tests {
         assert_eq!(redacted("é@b.test", &[(0..9, "*0")]), "********");
         assert_eq!(redacted("0123456789", &[(0..6, "*2"), (4..8, "x")]), "********89");
         assert_eq!(redacted("0123456789", &[(0..6, "x"), (4..8, "*2")]), "[REDACTED:x]89");
+    }
+
+    /// As it is said, mark by mark.
+    fn plainly(text: &str, marks: &[Mark]) -> String {
+        let (mut out, mut at) = (String::new(), 0);
+        while at < text.len() {
+            let Some(first) = marks.iter().find(|mark| mark.span.start >= at) else { break };
+            out.push_str(&text[at..first.span.start]);
+            let mut end = first.span.end;
+            while let Some(more) = marks.iter().find(|mark| mark.span.start < end && mark.span.end > end) {
+                end = more.span.end;
+            }
+            at = first.span.start;
+            match &first.style {
+                Style::Token(token) => out.push_str(token),
+                Style::Mask { .. } => {
+                    for (offset, one) in text[at..end].char_indices() {
+                        let mut over = marks.iter().filter(|mark| mark.span.contains(&(at + offset))).peekable();
+                        let is_shown =
+                            over.peek().is_some() && over.all(|mark| shown(text, mark).contains(&(at + offset)));
+                        out.push(if is_shown || matches!(one, ' ' | '-') { one } else { '*' });
+                    }
+                }
+            }
+            at = end;
+        }
+        out + &text[at..]
+    }
+
+    proptest! {
+        #[test]
+        fn many_marks_come_out_as_they_are_said(
+            text in "[a1 é-]{0,40}",
+            spans in prop::collection::vec((0..60_usize, 1..12_usize, 0..4_usize), 0..12),
+        ) {
+            let fit = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
+            let mut marks: Vec<Mark> = spans
+                .iter()
+                .enumerate()
+                .map(|(rank, (start, length, keep))| {
+                    let style = if *keep == 3 { Style::Token("[T]".into()) } else { Style::Mask { keep: *keep } };
+                    Mark { span: fit(*start)..fit(start + length), style, rank }
+                })
+                .filter(|mark| !mark.span.is_empty())
+                .collect();
+            marks.sort_by_key(|mark| (mark.span.start, mark.rank));
+            let said = plainly(&text, &marks);
+            prop_assert_eq!(painted(&text, &mut marks), said);
+        }
     }
 }
