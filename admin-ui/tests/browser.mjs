@@ -10,7 +10,7 @@ import { firstRun, journey, journeysEnd } from './journey.mjs'
 import { keyboardSteps } from './keyboard.mjs'
 import { AGENTS, axed, browser, env, kit, problems } from './kit.mjs'
 import { speedSteps } from './speed.mjs'
-import { countSteps, stateSteps } from './states.mjs'
+import { countSteps, downSteps, stateSteps } from './states.mjs'
 import { atWork, axeSteps, phoneSteps } from './views.mjs'
 import { watchingSteps } from './watching.mjs'
 
@@ -32,6 +32,7 @@ const PARTS = [
   { name: 'phone', needs: [...ALL, 'bulk'], makes: [], run: phoneSteps },
   { name: 'states', needs: ALL, makes: [], run: () => stateSteps().then(() => accessStates(kit)) },
   { name: 'counts', needs: ['lab'], makes: [], run: countSteps },
+  { name: 'down', needs: [], makes: [], run: downSteps },
   { name: 'speed', needs: [], makes: [], run: speedSteps },
 ]
 
