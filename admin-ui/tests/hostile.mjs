@@ -183,7 +183,7 @@ async function spoken(window) {
   await view(page, '/t/hostile/agents/echo?tab=try')
   await page.getByLabel('Message').fill(text)
   await page.getByRole('button', { name: 'Send', exact: true }).click()
-  await page.getByText(/It works\.|Failed: |answered with a fault|policy stops/).first().waitFor()
+  await page.getByText(/finished after/).waitFor()
   for (const payload of payloads) check((await page.locator('#content').innerText()).replace(/\s+/g, '').includes(shown(payload)), `the answer shows ${payload}`)
   await isText(page, 'an agent’s answer')
   await view(page, '/t/hostile/policies/r-0')
