@@ -13,6 +13,7 @@ use crate::clock::Micros;
 use axum::extract::RawPathParams;
 use axum::response::Response;
 use http::Method;
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use store::{Author, RefusedChange};
 
@@ -114,7 +115,7 @@ pub(super) fn refusal(response: &Response) -> Option<&'static str> {
 
 /// Tells what was refused to somebody who is known.
 pub(super) async fn tell_refused(signed: &Shared, deed: &Deed, who: &Who, code: &'static str) {
-    if !signed.refused_changes.takes(signed.clock.now()) {
+    if !signed.refused_changes.takes(signed.clock.now(), &format!("{} {}", who.way.name(), who.name)) {
         return;
     }
     // A tenant that it has no part in hears nothing of it; the platform does.
@@ -127,29 +128,51 @@ pub(super) async fn tell_refused(signed: &Shared, deed: &Deed, who: &Who, code: 
     }
 }
 
-/// How many refusals are written down a minute: whoever is refused again and again must not fill the database.
+/// How many refusals are written down a minute: whoever is refused again and again must neither fill the database nor take
+/// the place of what is refused to others.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    minute: Mutex<(Micros, u32)>,
+    minute: Mutex<Refused>,
+}
+
+/// What was refused in one minute.
+#[derive(Debug, Default)]
+struct Refused {
+    minute: Micros,
+    written: u32,
+    by_actor: HashMap<String, u32>,
 }
 
 impl Pace {
-    /// Whether one more is written down now.
-    fn takes(&self, now: Micros) -> bool {
+    /// Whether one more of this actor's is written down now.
+    fn takes(&self, now: Micros, actor: &str) -> bool {
         let mut held = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         let minute = now.div_euclid(super::access::MINUTE);
-        if held.0 != minute {
-            *held = (minute, 0);
+        if held.minute != minute {
+            *held = Refused { minute, ..Refused::default() };
         }
-        held.1 = held.1.saturating_add(1);
-        if held.1 == A_MINUTE + 1 {
-            tracing::warn!("administrators are refused so often that the rest of this minute is not written down");
+        if held.written >= A_MINUTE {
+            return false;
         }
-        held.1 <= A_MINUTE
+        // An actor is held only with a refusal that is written, so that there are never more of them than of those.
+        let its = held.by_actor.entry(actor.to_owned()).or_default();
+        if *its >= OF_ONE {
+            return false;
+        }
+        *its += 1;
+        let last_of_one = *its == OF_ONE;
+        held.written += 1;
+        if last_of_one || held.written == A_MINUTE {
+            tracing::warn!(actor, "is refused so often that the rest of this minute is not written down");
+        }
+        true
     }
 }
 
 const A_MINUTE: u32 = 600;
+
+/// Of one actor's.
+const OF_ONE: u32 = 60;
 
 #[cfg(test)]
 mod tests {
@@ -185,8 +208,10 @@ mod tests {
     #[test]
     fn refusals_are_written_down_up_to_a_number_a_minute() {
         let pace = Pace::default();
-        let written = (0..A_MINUTE + 50).filter(|_| pace.takes(1)).count();
-        assert_eq!(written, A_MINUTE as usize);
-        assert!(pace.takes(super::super::access::MINUTE));
+        let all = |actor: &dyn Fn(u32) -> String| (0..A_MINUTE + 50).filter(|n| pace.takes(1, &actor(*n))).count();
+        assert_eq!(all(&|_| String::from("loud")), OF_ONE as usize);
+        assert!(pace.takes(1, "quiet"), "one who is refused often hides nothing of others");
+        assert_eq!(all(&|n| format!("actor {n}")), (A_MINUTE - OF_ONE - 1) as usize);
+        assert!(pace.takes(super::super::access::MINUTE, "loud"));
     }
 }
