@@ -9,10 +9,10 @@ use crate::config::BodyLimits;
 use crate::pipeline::authorize::{AuthorizeError, Permit};
 use crate::pipeline::head::Head;
 use crate::pipeline::limit::{LimitError, Slot};
-use crate::pipeline::long::{self, MOST_AT_ONCE, Turns};
+use crate::pipeline::long::{self, Turns};
 use a2a::dialect::{TargetError, Voice};
 use a2a::{Call, Envelope, Fault, Target};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -132,12 +132,11 @@ pub(crate) async fn read(
 ) -> Result<Bytes, DecodeError> {
     let too_large = DecodeError::TooLarge { limit: most };
     let announced = body.size_hint().lower().max(head.content_length.unwrap_or(0));
-    if usize::try_from(announced).map_or(true, |announced| announced > most) {
+    let Some(announced) = usize::try_from(announced).ok().filter(|announced| *announced <= most) else {
         return Err(too_large);
-    }
+    };
     let (mut floor, mut turns) = (Floor::new(limits), Turns::default());
-    // Room for what was announced costs nothing until it comes.
-    let mut bytes = BytesMut::with_capacity(usize::try_from(announced).unwrap_or(0).min(MOST_AT_ONCE));
+    let mut bytes = long::buffer(announced);
     loop {
         let frame = match timeout_at(floor.deadline, body.frame()).await {
             Err(_elapsed) => {
@@ -154,7 +153,7 @@ pub(crate) async fn read(
         }
         slot.grow(piece.len())?;
         floor.arrived = floor.arrived.saturating_add(piece.len());
-        bytes.extend_from_slice(&piece);
+        long::append(&mut bytes, &piece, announced);
         turns.after(piece.len()).await;
     }
 }

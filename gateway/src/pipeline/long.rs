@@ -4,14 +4,32 @@
 //! would cost more than it spares. A worker that reads megabytes answers nobody else meanwhile; here it hands its other
 //! tasks to a thread that waits, and a body that comes as fast as it can be read lets others have their turn (T-NN-1).
 
+use bytes::BytesMut;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::{block_in_place, yield_now};
 
 /// More bytes than this are long: about a tenth of a millisecond.
 const SHORT: usize = 128 * 1024;
 
-/// Room is made for so many bytes of a body before they have come: what is not written to takes no memory.
-pub(crate) const MOST_AT_ONCE: usize = 4 * 1024 * 1024;
+/// Room made for a body before any of it has come.
+const FIRST: usize = 64 * 1024;
+
+/// Most room made at once, whatever was announced.
+const MOST: usize = 4 * 1024 * 1024;
+
+/// A buffer for a body of which so many bytes are announced.
+pub(crate) fn buffer(announced: usize) -> BytesMut {
+    BytesMut::with_capacity(announced.min(FIRST))
+}
+
+/// Appends a piece. Where the room does not do, it is made for the rest of what was announced at once: what comes has shown by
+/// then that the announcement is meant.
+pub(crate) fn append(bytes: &mut BytesMut, piece: &[u8], announced: usize) {
+    if bytes.capacity().saturating_sub(bytes.len()) < piece.len() {
+        bytes.reserve(announced.saturating_sub(bytes.len()).min(MOST).max(piece.len()));
+    }
+    bytes.extend_from_slice(piece);
+}
 
 /// Does `work`, which reads or writes so many bytes.
 pub(crate) fn work<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
@@ -34,5 +52,31 @@ impl Turns {
             self.read = 0;
             yield_now().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_made_for_what_was_announced_once_some_of_it_came() {
+        let mut bytes = buffer(3_000_000);
+        assert!(bytes.capacity() < 2 * FIRST, "nothing has come");
+        append(&mut bytes, &[b'x'; FIRST + 1], 3_000_000);
+        let room = bytes.capacity();
+        assert!((3_000_000..2 * MOST).contains(&room));
+        append(&mut bytes, &[b'y'; 2_000_000], 3_000_000);
+        assert_eq!((bytes.len(), bytes.capacity()), (FIRST + 2_000_001, room));
+        assert!(bytes.ends_with(b"y") && bytes.starts_with(b"x"));
+    }
+
+    #[test]
+    fn what_was_not_announced_finds_room_too() {
+        let mut bytes = buffer(0);
+        for _ in 0..3 {
+            append(&mut bytes, b"abc", 0);
+        }
+        assert_eq!(&bytes[..], b"abcabcabc");
     }
 }

@@ -3,9 +3,9 @@
 //! Gives bytes or a [`ReceiveError`]; never a piece of the answer in an error.
 
 use crate::pipeline::limit::{LimitError, Slot};
-use crate::pipeline::long::{MOST_AT_ONCE, Turns};
+use crate::pipeline::long::{self, Turns};
 use a2a::Fault;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{self, HeaderMap};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
@@ -42,7 +42,7 @@ pub(crate) async fn whole(
     let Some(announced) = usize::try_from(body.size_hint().lower()).ok().filter(|announced| *announced <= limit) else {
         return Err(ReceiveError::TooLarge { limit });
     };
-    let (mut bytes, mut turns) = (BytesMut::with_capacity(announced.min(MOST_AT_ONCE)), Turns::default());
+    let (mut bytes, mut turns) = (long::buffer(announced), Turns::default());
     loop {
         let frame = match timeout_at(deadline, body.frame()).await {
             Err(_elapsed) => return Err(ReceiveError::TimedOut),
@@ -54,7 +54,7 @@ pub(crate) async fn whole(
             return Err(ReceiveError::TooLarge { limit });
         }
         slot.grow(piece.len())?;
-        bytes.extend_from_slice(&piece);
+        long::append(&mut bytes, &piece, announced);
         turns.after(piece.len()).await;
     }
 }
