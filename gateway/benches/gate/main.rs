@@ -32,6 +32,7 @@ mod start;
 #[expect(dead_code, reason = "shared with the integration tests, which use all of it")]
 mod wire;
 
+use bytes::Bytes;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -78,10 +79,10 @@ impl Client {
     }
 
     /// Asks, reads all of the answer; gives the status and how long it took. 0 is no answer.
-    async fn ask(&self, key: &str, path: &str, body: Option<String>) -> (u16, Duration) {
+    async fn ask(&self, key: &str, path: &str, body: Option<impl Into<Bytes>>) -> (u16, Duration) {
         let url = format!("http://{}{path}", self.at);
         let request = match body {
-            Some(body) => self.http.post(url).header("content-type", "application/json").body(body),
+            Some(body) => self.http.post(url).header("content-type", "application/json").body(body.into()),
             None => self.http.get(url),
         };
         let request = request.header("authorization", format!("Bearer {key}")).header("a2a-version", "1.0");

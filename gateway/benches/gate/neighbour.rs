@@ -7,7 +7,11 @@
 use crate::rig::{CardSpec, G1, P1, Plan, Rig, says};
 use crate::{Client, permille, scale, verdict};
 use a2a::Dialect;
+use axum::extract::Request;
+use bytes::Bytes;
 use chancery::registry::meter::Allowance;
+use http::header::CONTENT_TYPE;
+use http_body_util::BodyExt as _;
 use sample_agents::hostile::{Behaviour, Gate, Reply, Scripted, start};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -149,15 +153,14 @@ fn yielding() {
 }
 
 /// The gateway and the agents behind it, which live as long as they are held.
-async fn world(gate: &Gate, a: &Elsewhere, b: &Elsewhere) -> (Rig, [Scripted; 4]) {
+async fn world(gate: &Gate, a: &Elsewhere, b: &Elsewhere) -> (Rig, [Scripted; 3]) {
     let event = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#;
     let streams = Reply::sse().event(event).wait(gate).end();
-    let [honest, of_b] = [a, b].map(|elsewhere| elsewhere.run(start(Behaviour::Honest)));
-    let (honest, of_b) = (honest.await.unwrap(), of_b.await.unwrap());
+    let (plain, of_b) = (a.run(plain()).await, b.run(start(Behaviour::Honest)).await.unwrap());
     let hanging = a.run(start(Behaviour::Hang)).await.unwrap();
     let streaming = a.run(Scripted::start(streams)).await.unwrap();
     let mut plan = Plan::default()
-        .card("acme/echo", CardSpec::of(&honest.url(), Dialect::R1))
+        .card("acme/echo", CardSpec::of(&format!("http://{plain}"), Dialect::R1))
         .card("acme/hang", CardSpec::of(&hanging.url(), Dialect::R1))
         .card("acme/slow", CardSpec::of(&streaming.url(), Dialect::R1))
         .card("globex/echo", CardSpec::of(&of_b.url(), Dialect::R1))
@@ -172,15 +175,30 @@ async fn world(gate: &Gate, a: &Elsewhere, b: &Elsewhere) -> (Rig, [Scripted; 4]
         daily: Some(1_000_000),
         monthly: None,
     };
-    (plan.start().await, [honest, hanging, streaming, of_b])
+    (plan.start().await, [hanging, streaming, of_b])
+}
+
+/// An agent that reads everything, keeps nothing and says little: what it does is no part of what is measured.
+async fn plain() -> SocketAddr {
+    const SAID: &str = r#"{"message":{"messageId":"m1","role":"ROLE_AGENT","parts":[{"text":"ok"}]}}"#;
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let answer = async |request: Request| {
+        let mut body = request.into_body();
+        while let Some(Ok(_)) = body.frame().await {}
+        ([(CONTENT_TYPE, "application/json")], SAID)
+    };
+    tokio::spawn(axum::serve(listener, axum::Router::new().fallback(answer)).into_future());
+    address
 }
 
 /// B's calls while A is loud in this way.
 async fn beside(rig: &Rig, (a, b): (&Elsewhere, &Elsewhere), way: &Way, long: Duration) -> (Vec<Duration>, usize) {
     let (client, mut loud) = (Client::new(rig.address), JoinSet::new());
     let (key, path, pause) = (way.key, way.path, way.pause);
+    let body = Bytes::from(way.body.clone());
     for caller in 0..way.callers {
-        let (client, body) = (client.clone(), way.body.clone());
+        let (client, body) = (client.clone(), body.clone());
         // Not all in one instant.
         let first = pause * u32::try_from(caller).unwrap() / u32::try_from(way.callers).unwrap();
         loud.spawn_on(
