@@ -188,7 +188,7 @@ async fn plain() -> SocketAddr {
         while let Some(Ok(_)) = body.frame().await {}
         ([(CONTENT_TYPE, "application/json")], SAID)
     };
-    tokio::spawn(axum::serve(listener, axum::Router::new().fallback(answer)).into_future());
+    Handle::current().spawn(axum::serve(listener, axum::Router::new().fallback(answer)).into_future());
     address
 }
 
