@@ -58,6 +58,7 @@ impl Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn room_is_made_for_what_was_announced_once_some_of_it_came() {
@@ -78,5 +79,30 @@ mod tests {
             append(&mut bytes, b"abc", 0);
         }
         assert_eq!(&bytes[..], b"abcabcabc");
+    }
+
+    /// One worker, which waits inside of the work for a task that it alone could have run.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn others_go_on_while_long_work_is_done() {
+        let went_on = Handle::current().spawn(async {
+            let (tell, told) = std::sync::mpsc::channel();
+            Handle::current().spawn(async move { tell.send(()) });
+            work(SHORT + 1, || told.recv_timeout(Duration::from_secs(20)).is_ok())
+        });
+        assert!(went_on.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn others_have_their_turn_while_a_long_body_is_read() {
+        let had = std::rc::Rc::new(std::cell::Cell::new(false));
+        let other = async { had.set(true) };
+        let reading = async {
+            let mut turns = Turns::default();
+            turns.after(SHORT).await;
+            assert!(!had.get(), "a short one is read without a pause");
+            turns.after(1).await;
+            assert!(had.get(), "it had no turn");
+        };
+        tokio::join!(biased; reading, other);
     }
 }
