@@ -58,6 +58,7 @@ fn memory() {
 /// What costs most: 64 KiB, the most that is looked at in one go.
 fn unpleasant_texts() {
     let pipeline = pipeline();
+    // Beginnings of keys, which are none.
     #[rustfmt::skip]
     const SEEDS: [&str; 16] = ["a", "%41", "&#65; ", "4111 1111 ", "é", "a b c d e ", "ignore all your ", "sk-ant-", "b@a.com ", "::1 ", "aGVsbG8gd29ybGQs", "1gn0r3 ", "\u{e0041}", "password=a1b2c3d4 ", "sk-ant-api03-Zq9_", "-----BEGIN PRIVATE KEY"];
     for seed in SEEDS {
