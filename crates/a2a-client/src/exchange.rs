@@ -12,7 +12,7 @@ use a2a::{Answer, Dialect, Fault, FaultKind, OperationKind, Version};
 use bytes::{Bytes, BytesMut};
 use egress::Client;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use json::Limits;
 
@@ -68,7 +68,7 @@ impl Wire {
     ) -> Result<Response<Incoming>, CallError> {
         let headers = self.headers_for(chosen, kind, &outgoing).await?;
         let Outgoing { method, url, headers: _, body } = outgoing;
-        let mut request = Request::new(Full::new(body.map_or_else(Bytes::new, Bytes::from)));
+        let mut request = Request::new(body.map_or_else(Bytes::new, Bytes::from));
         *request.method_mut() = method;
         *request.uri_mut() = url.parse().map_err(|_| CallError::BadAddress)?;
         *request.headers_mut() = headers;

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, Uri};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::connect::{ConnectError, Connector, Protocol};
+use crate::pieces::Pieces;
 use crate::rules::{Denied, Rules};
 
 /// Why there is no response.
@@ -76,7 +76,7 @@ impl Default for ClientSettings {
 /// A client with its pool. One per TLS identity and purpose; clones share the pool.
 #[derive(Clone, Debug)]
 pub struct Client {
-    inner: legacy::Client<Connector, Full<Bytes>>,
+    inner: legacy::Client<Connector, Pieces>,
     rules: Arc<Rules>,
     head: Duration,
 }
@@ -106,19 +106,19 @@ impl Client {
     }
 
     /// Sends a request and waits for the response head, as long as the settings say.
-    pub async fn request(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, EgressError> {
+    pub async fn request(&self, request: Request<Bytes>) -> Result<Response<Incoming>, EgressError> {
         self.request_within(request, self.head).await
     }
 
     /// The same with another limit for the response head.
     pub async fn request_within(
         &self,
-        request: Request<Full<Bytes>>,
+        request: Request<Bytes>,
         head: Duration,
     ) -> Result<Response<Incoming>, EgressError> {
         // Rules may refuse what a pooled connection would accept: judge before the pool is asked.
         self.judge(request.uri())?;
-        match tokio::time::timeout(head, self.inner.request(request)).await {
+        match tokio::time::timeout(head, self.inner.request(request.map(Pieces::from))).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(classify(error)),
             Err(_) => Err(EgressError::Timeout),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Request, StatusCode, header};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use url::Url;
 
@@ -79,11 +79,11 @@ impl Client {
     ) -> Result<Fetched, FetchError> {
         let mut request = request(url, headers)?;
         *request.method_mut() = Method::POST;
-        *request.body_mut() = Full::new(body);
+        *request.body_mut() = body;
         self.ask(url, request, limits).await
     }
 
-    async fn ask(&self, url: &str, request: Request<Full<Bytes>>, limits: FetchLimits) -> Result<Fetched, FetchError> {
+    async fn ask(&self, url: &str, request: Request<Bytes>, limits: FetchLimits) -> Result<Fetched, FetchError> {
         let work = async {
             self.rules().judge_url(url).map_err(denied)?;
             let response = self.request_within(request, limits.total).await.map_err(FetchError::Egress)?;
@@ -96,14 +96,14 @@ impl Client {
     }
 }
 
-fn request(url: &str, headers: HeaderMap) -> Result<Request<Full<Bytes>>, FetchError> {
+fn request(url: &str, headers: HeaderMap) -> Result<Request<Bytes>, FetchError> {
     let malformed = || denied(Denied { why: Why::Malformed, key: None });
     // Names outside ASCII travel in the form that was judged; everything else as written.
     let uri = match url.parse::<http::Uri>() {
         Ok(uri) => uri,
         Err(_) => Url::parse(url).ok().and_then(|url| url.as_str().parse().ok()).ok_or_else(malformed)?,
     };
-    let mut request = Request::new(Full::default());
+    let mut request = Request::new(Bytes::new());
     *request.method_mut() = Method::GET;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;

@@ -12,6 +12,7 @@
 //! | [`connect`] | the connector: judge, resolve, judge every answer, dial, TLS |
 //! | [`client`] | pooled client on the connector, HTTP/1.1 or HTTP/2; request bytes leave as given |
 //! | [`fetch`] | small documents: cards and key sets, with size and time caps |
+//! | [`pieces`] | bytes in memory as a body that lets others have their turn |
 //!
 //! Invariants: every connection is made by [`Connector`]; a literal address is judged like a resolved one (client stacks skip their
 //! resolver for literals); all addresses of a name must pass, then one of those very addresses is dialled; our own listeners can never
@@ -22,10 +23,12 @@ pub mod client;
 pub mod connect;
 pub mod fetch;
 pub mod net;
+pub mod pieces;
 pub mod rules;
 
 pub use client::{Client, ClientSettings, EgressError};
 pub use connect::{ConnectError, Connector, ConnectorSettings, Protocol, TlsIdentity};
 pub use fetch::{FetchError, FetchLimits, Fetched};
 pub use net::{Net, Script};
+pub use pieces::Pieces;
 pub use rules::{AllowEntry, BadEntry, Denied, Own, Plaintext, Rules, Scheme, Target, Why};

@@ -69,8 +69,8 @@ fn scripted(allow: &[String], script: &Arc<Script>) -> Client {
     client(allow, Vec::new(), ConnectorSettings { net, ..ConnectorSettings::default() })
 }
 
-fn get(url: &str) -> Request<Full<Bytes>> {
-    Request::builder().uri(url).body(Full::default()).unwrap()
+fn get(url: &str) -> Request<Bytes> {
+    Request::builder().uri(url).body(Bytes::new()).unwrap()
 }
 
 fn ip(text: &str) -> IpAddr {

@@ -37,6 +37,7 @@ mod hash;
 mod inline;
 mod measure;
 mod normalise;
+mod pace;
 mod paint;
 pub mod pipeline;
 pub mod policy;

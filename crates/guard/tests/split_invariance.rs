@@ -41,6 +41,7 @@ const PIECES: &[&str] = &[
     "password = \"hunter2Tr0ub4dor\"", "token: ", "api_key=a8Fk29sLq0Zx", "Bearer a8Fk29sLq0Zx81mN4", "postgres://u:Sw0rdf1sh@db.test/x", "://", "@",
     "4111 1111 1111 1111", "4111", "1111", "5500005555555559", "378282246310005", " 123", "DE89 3704 0044 0532 0130 00", "DE89", "GB82WEST12345698765432",
     "536-90-4399", "ssn 536904399", "bob@example.com", "a.b+c@mail.test", "+1 212 555 0123", "(212) 555-0123", "call me 5550123", "phone ", "10.1.2.3", "00:1a:2b:3c:4d:5e",
+    "51641032-6169-4080-8c88-5b3196e8e45d", "51641032-6169-4080", "-8c88-5b3196e8e45d", "20a0ac3b-cb09-4471-be64-", "5f94b7ffc53d", "4d5e6f70-4111-1111-1111-1111abcdef01",
     "blue", " heron", "blue  heron", "key", "mon", "ab", "aba", "secret", "ret sec", "Ignore \n all", "1234", "56", "https://evil.test/a?b=c", "https://good.test",
     " ", "\n", ", and ", "é", "\u{200b}", "\u{301}", "А", "%41KIA", "QUtJQUlPU0ZPRE5ON0VYQU1QTEU=", "b l u e  h e r o n", "&#65;",
 ];

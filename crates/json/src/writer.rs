@@ -51,7 +51,22 @@ pub fn write_into(json: &Json, out: &mut Vec<u8>) {
 /// A string with its quotes. RFC 8785 §3.2.2.2 asks for exactly these escapes, so both writers share it.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    let mut rest = text.as_bytes();
+    let mut stretches = text.as_bytes().chunks(STRETCH).peekable();
+    while let Some(stretch) = stretches.next() {
+        write_stretch(stretch, out);
+        if stretches.peek().is_some() {
+            // Others wait for this thread's processor.
+            std::thread::yield_now();
+        }
+    }
+    out.push(b'"');
+}
+
+/// Bytes of a string that are written without a pause.
+const STRETCH: usize = 256 * 1024;
+
+fn write_stretch(stretch: &[u8], out: &mut Vec<u8>) {
+    let mut rest = stretch;
     loop {
         let (clean, tail) = rest.split_at(clean_length(rest));
         out.extend_from_slice(clean);
@@ -59,7 +74,6 @@ pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
         write_escape(byte, out);
         rest = after;
     }
-    out.push(b'"');
 }
 
 /// How many bytes from the start can be copied as they are.

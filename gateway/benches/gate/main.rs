@@ -14,6 +14,7 @@
     reason = "a program that people start to see numbers"
 )]
 
+mod aside;
 mod neighbour;
 mod revocation;
 mod timing;
@@ -40,6 +41,9 @@ use std::time::{Duration, Instant};
 #[tokio::main]
 async fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if aside::play(&words.iter().map(String::as_str).collect::<Vec<_>>()).await {
+        return ExitCode::SUCCESS;
+    }
     // `cargo test --all-targets` and listings start it too.
     if !words.iter().any(|word| word == "--bench") {
         return ExitCode::SUCCESS;

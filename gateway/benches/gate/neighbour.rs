@@ -1,10 +1,11 @@
 //! Tenant A (`acme`) at twenty times its limits in five ways, tenant B (`globex`) going about its business (T-NN-1).
 //!
 //! B alone and B beside A take turns, round after round. A is a well-made nuisance: it asks for twenty times what it may,
-//! and asks again when the refusals say that it may; how fast a client can spin says nothing about the gateway. A and its
-//! agents have threads of their own, B and its agent too: none of them waits for another in this process.
+//! and asks again when the refusals say that it may; how fast a client can spin says nothing about the gateway. A's callers
+//! and its agents are processes of their own ([`crate::aside`]); B and its agent have a thread of their own in this one.
 
-use crate::rig::{CardSpec, G1, P1, Plan, Rig, says};
+use crate::aside::Aside;
+use crate::rig::{CardSpec, G1, P1, Plan, Rig, policy, says};
 use crate::{Client, permille, scale, verdict};
 use a2a::Dialect;
 use axum::extract::Request;
@@ -32,6 +33,12 @@ const BAD_KEYS: u32 = 60;
 /// Room for A's bytes, and the size of a large call of A's.
 const ROOM: usize = 8 << 20;
 const LARGE: usize = 3 << 20;
+/// What A has to say at length.
+const PROSE: &str = "The order was shipped on Tuesday, and it will arrive within a week. ";
+/// What is looked for in all that A and B say, and in all that they are told (`samples/policies/baseline.yaml`).
+const POLICY: &str = r#"{"surfaces":["a2a_inbound","a2a_outbound"],"detectors":[{"id":"secret","action":"redact"},
+  {"id":"pii.card","action":"mask"},{"id":"pii.iban","action":"mask"},{"id":"injection","action":"monitor"},
+  {"id":"text.hidden","action":"monitor"}]}"#;
 /// Whoever is refused waits as long as it is told.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -59,7 +66,7 @@ fn ways() -> [Way; 5] {
         way("calls per minute", P1, send, says("hi"), OVER, every(PER_MINUTE)),
         way("calls in flight", P1, hang, says("hi"), at_once, RETRY_AFTER),
         way("open streams", P1, stream, says("hi"), at_once, RETRY_AFTER),
-        way("bytes in flight", P1, send, says(&"x".repeat(LARGE)), ROOM * OVER / LARGE, RETRY_AFTER),
+        way("bytes in flight", P1, send, says(&PROSE.repeat(LARGE / PROSE.len())), ROOM * OVER / LARGE, RETRY_AFTER),
         way("keys of nobody", "sk_brutor_api_garbage", send, says("hi"), OVER, every(BAD_KEYS)),
     ]
 }
@@ -81,16 +88,16 @@ impl Met {
 }
 
 pub(crate) async fn run() -> bool {
-    let (gate, a, b) = (Gate::new(), Elsewhere::new(yielding), Elsewhere::new(|| ()));
-    let (rig, _agents) = world(&gate, &a, &b).await;
+    let b = Elsewhere::new();
+    let (rig, _agents) = world(&b).await;
     // What A had saved up is spent before anything is measured.
-    let spent = beside(&rig, (&a, &b), &ways()[0], Duration::from_secs(4)).await;
+    let spent = beside(&rig, &b, 0, Duration::from_secs(4)).await;
     assert_eq!(spent.1, 0, "B is served");
     let mut all: Vec<_> = ways().into_iter().map(|way| (way, Met::default(), Met::default())).collect();
     for _ in 0..ROUNDS * scale() {
-        for (way, alone, loud) in &mut all {
+        for (number, (_, alone, loud)) in all.iter_mut().enumerate() {
             alone.also(b.run(quiet(rig.address, EACH)).await);
-            loud.also(beside(&rig, (&a, &b), way, EACH).await);
+            loud.also(beside(&rig, &b, number, EACH).await);
         }
     }
     println!("| A over its | B's calls | errors | p99 alone, ms | p99 beside A, ms | ratio | of single rounds | |");
@@ -116,25 +123,19 @@ pub(crate) async fn run() -> bool {
             verdict(holds)
         );
     }
-    gate.open();
     met
 }
 
-/// Threads that are not the gateway's.
+/// A thread that is not the gateway's.
 struct Elsewhere {
     handle: Handle,
-    /// Its thread ends when this is dropped.
+    /// It ends when this is dropped.
     _end: oneshot::Sender<()>,
 }
 
 impl Elsewhere {
-    fn new(begin: fn()) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .on_thread_start(begin)
-            .build()
-            .unwrap();
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (handle, (end, ended)) = (runtime.handle().clone(), oneshot::channel::<()>());
         std::thread::spawn(move || runtime.block_on(ended));
         Self { handle, _end: end }
@@ -145,25 +146,28 @@ impl Elsewhere {
     }
 }
 
-/// A's clients and agents have machines of their own: here they get what the gateway leaves.
-fn yielding() {
-    let thread = std::fs::read_link("/proc/thread-self").unwrap();
-    let thread = thread.file_name().unwrap();
-    std::process::Command::new("renice").args(["-n", "10", "-p"]).arg(thread).output().unwrap();
+/// Where A's agents are: one that answers, one that never does, and one that begins a stream and leaves it open.
+pub(crate) type Urls = [String; 3];
+
+/// Starts A's agents, which live as long as they are held.
+pub(crate) async fn agents() -> (Urls, [Scripted; 2]) {
+    let event = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    let streams = Reply::sse().event(event).wait(&Gate::new()).end();
+    let (hanging, streaming) = (start(Behaviour::Hang).await.unwrap(), Scripted::start(streams).await.unwrap());
+    ([plain().await, hanging.url(), streaming.url()], [hanging, streaming])
 }
 
 /// The gateway and the agents behind it, which live as long as they are held.
-async fn world(gate: &Gate, a: &Elsewhere, b: &Elsewhere) -> (Rig, [Scripted; 3]) {
-    let event = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#;
-    let streams = Reply::sse().event(event).wait(gate).end();
-    let (plain, of_b) = (a.run(plain()).await, b.run(start(Behaviour::Honest)).await.unwrap());
-    let hanging = a.run(start(Behaviour::Hang)).await.unwrap();
-    let streaming = a.run(Scripted::start(streams)).await.unwrap();
+async fn world(b: &Elsewhere) -> (Rig, (Aside, Scripted)) {
+    let (of_a, [answering, hanging, streaming]) = Aside::agents();
+    let of_b = b.run(start(Behaviour::Honest)).await.unwrap();
+    let policies = vec![policy(POLICY)];
+    let card = |agent: &str| CardSpec { policies: policies.clone(), ..CardSpec::of(agent, Dialect::R1) };
     let mut plan = Plan::default()
-        .card("acme/echo", CardSpec::of(&format!("http://{plain}"), Dialect::R1))
-        .card("acme/hang", CardSpec::of(&hanging.url(), Dialect::R1))
-        .card("acme/slow", CardSpec::of(&streaming.url(), Dialect::R1))
-        .card("globex/echo", CardSpec::of(&of_b.url(), Dialect::R1))
+        .card("acme/echo", card(&answering))
+        .card("acme/hang", card(&hanging))
+        .card("acme/slow", card(&streaming))
+        .card("globex/echo", card(&of_b.url()))
         .set("limits.unary_timeout", "1s")
         .set("limits.stream_total_timeout", "2s")
         .set("limits.inflight_bytes_per_tenant", &ROOM.to_string())
@@ -175,33 +179,32 @@ async fn world(gate: &Gate, a: &Elsewhere, b: &Elsewhere) -> (Rig, [Scripted; 3]
         daily: Some(1_000_000),
         monthly: None,
     };
-    (plan.start().await, [hanging, streaming, of_b])
+    (plan.start().await, (of_a, of_b))
 }
 
 /// An agent that reads everything, keeps nothing and says little: what it does is no part of what is measured.
-async fn plain() -> SocketAddr {
+async fn plain() -> String {
     const SAID: &str = r#"{"message":{"messageId":"m1","role":"ROLE_AGENT","parts":[{"text":"ok"}]}}"#;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
     let answer = async |request: Request| {
         let mut body = request.into_body();
         while let Some(Ok(_)) = body.frame().await {}
         ([(CONTENT_TYPE, "application/json")], SAID)
     };
     Handle::current().spawn(axum::serve(listener, axum::Router::new().fallback(answer)).into_future());
-    address
+    url
 }
 
-/// B's calls while A is loud in this way.
-async fn beside(rig: &Rig, (a, b): (&Elsewhere, &Elsewhere), way: &Way, long: Duration) -> (Vec<Duration>, usize) {
-    let (client, mut loud) = (Client::new(rig.address), JoinSet::new());
-    let (key, path, pause) = (way.key, way.path, way.pause);
-    let body = Bytes::from(way.body.clone());
-    for caller in 0..way.callers {
-        let (client, body) = (client.clone(), body.clone());
-        // Not all in one instant.
-        let first = pause * u32::try_from(caller).unwrap() / u32::try_from(way.callers).unwrap();
-        loud.spawn_on(
+/// Begins A's calls in the way with this number.
+pub(crate) fn callers(gateway: SocketAddr, way: usize) -> JoinSet<()> {
+    let Way { key, path, body, callers, pause, .. } = ways().into_iter().nth(way).unwrap();
+    let (client, body) = (Client::new(gateway), Bytes::from(body));
+    (0..callers)
+        .map(|caller| {
+            let (client, body) = (client.clone(), body.clone());
+            // Not all in one instant.
+            let first = pause * u32::try_from(caller).unwrap() / u32::try_from(callers).unwrap();
             async move {
                 tokio::time::sleep(first).await;
                 loop {
@@ -209,14 +212,17 @@ async fn beside(rig: &Rig, (a, b): (&Elsewhere, &Elsewhere), way: &Way, long: Du
                     client.ask(key, path, Some(body.clone())).await;
                     tokio::time::sleep_until(next.into()).await;
                 }
-            },
-            &a.handle,
-        );
-    }
+            }
+        })
+        .collect()
+}
+
+/// B's calls while A is loud in the way with this number.
+async fn beside(rig: &Rig, b: &Elsewhere, way: usize, long: Duration) -> (Vec<Duration>, usize) {
+    let loud = Aside::callers(rig.address, way);
     tokio::time::sleep(RETRY_AFTER).await;
     let met = b.run(quiet(rig.address, long)).await;
-    loud.abort_all();
-    while loud.join_next().await.is_some() {}
+    drop(loud);
     // What A left behind ends before anybody is alone.
     while rig.app.calls.limits.open_streams() > 0 || rig.app.calls.limits.bytes_in_flight() > 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -3,10 +3,11 @@
 //! Never knows a dialect; never buffers more than the channel holds.
 
 use bytes::Bytes;
+use egress::Pieces;
 use http::HeaderMap;
 use http_body::Frame;
+use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -17,7 +18,7 @@ pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// A body of these bytes.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).boxed_unsync()
+    Pieces::from(bytes.into()).boxed_unsync()
 }
 
 /// A body without a byte.
@@ -33,7 +34,7 @@ pub(crate) fn holding<T: Send + Unpin + 'static>(body: Body, held: T) -> Body {
 
 /// A body of these bytes and what follows them.
 pub(crate) fn with_trailers(bytes: impl Into<Bytes>, trailers: HeaderMap) -> Body {
-    Full::new(bytes.into()).with_trailers(async { Some(Ok(trailers)) }).boxed_unsync()
+    Pieces::from(bytes.into()).with_trailers(async { Some(Ok(trailers)) }).boxed_unsync()
 }
 
 /// A body fed through `frames`; it ends when the other side is dropped.

@@ -15,7 +15,7 @@ use egress::Client;
 use guard::external::Format;
 use guard::{Action, External, Mode, Pipeline, Surface};
 use http::{Method, Request, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use json::{Json, Leaf, Number, Object, Path};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -211,7 +211,7 @@ impl Outside {
                 .header(header::ACCEPT, "application/json")
                 .header(TIMESTAMP, timestamp)
                 .header(SIGNATURE, signature)
-                .body(Full::new(Bytes::from(body)))
+                .body(Bytes::from(body))
                 .map_err(|_| NoVerdict::Silent)?;
             let response =
                 self.client.request_within(request, external.timeout).await.map_err(|_| NoVerdict::Silent)?;

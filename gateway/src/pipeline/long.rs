@@ -2,9 +2,12 @@
 //!
 //! *Takes* the number of bytes and what is to be done with them. *Gives* what that gives. *Never* moves short work: it
 //! would cost more than it spares. A worker that reads megabytes answers nobody else meanwhile; here it hands its other
-//! tasks to a thread that waits, and a body that comes as fast as it can be read lets others have their turn (T-NN-1).
+//! tasks to a thread that waits, and a body that comes as fast as it can be read lets others have their turn: tasks on
+//! this worker, and, because the system leaves a thread that woke on this processor waiting for milliseconds while the
+//! other is idle, threads too (T-NN-1).
 
 use bytes::BytesMut;
+use std::thread;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::{block_in_place, yield_now};
 
@@ -35,7 +38,13 @@ pub(crate) fn append(bytes: &mut BytesMut, piece: &[u8], announced: usize) {
 pub(crate) fn work<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     // A runtime of one thread has nobody to hand anything to.
     let one_thread = || Handle::try_current().map_or(true, |at| at.runtime_flavor() == RuntimeFlavor::CurrentThread);
-    if bytes <= SHORT || one_thread() { work() } else { block_in_place(work) }
+    if bytes <= SHORT {
+        return work();
+    }
+    thread::yield_now();
+    let done = if one_thread() { work() } else { block_in_place(work) };
+    thread::yield_now();
+    done
 }
 
 /// Turns for others while a long body is read.
@@ -50,6 +59,7 @@ impl Turns {
         self.read = self.read.saturating_add(bytes);
         if self.read > SHORT {
             self.read = 0;
+            thread::yield_now();
             yield_now().await;
         }
     }

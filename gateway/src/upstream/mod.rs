@@ -28,7 +28,6 @@ use credential::identity::{BadIdentity, Identities, Making};
 use credential::{Place, Tokens};
 use egress::{Client, EgressError, Protocol};
 use http::{Request, Response};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use quick_cache::sync::Cache;
 use std::collections::HashMap;
@@ -134,10 +133,8 @@ impl Upstream {
         client: &Client,
     ) -> Result<Response<Incoming>, EgressError> {
         let again = request.clone();
-        match client.request_within(request.map(Full::new), head).await {
-            Err(error) if may_repeat(&error, repeat) => {
-                Box::pin(client.request_within(again.map(Full::new), head)).await
-            }
+        match client.request_within(request, head).await {
+            Err(error) if may_repeat(&error, repeat) => Box::pin(client.request_within(again, head)).await,
             done => done,
         }
     }

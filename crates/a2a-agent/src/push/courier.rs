@@ -10,7 +10,6 @@ use a2a::{Answer, Dialect, OperationKind, Version};
 use bytes::Bytes;
 use egress::EgressError;
 use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::Full;
 use json::Json;
 use tokio_util::sync::CancellationToken;
 
@@ -84,7 +83,7 @@ impl Post {
         }
         let Ok(uri) = url.parse::<http::Uri>() else { return Attempt::Refused };
         let Ok(_turn) = self.attempts.acquire().await else { return Attempt::Refused };
-        let mut request = Request::new(Full::new(body.clone()));
+        let mut request = Request::new(body.clone());
         *request.method_mut() = Method::POST;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers.clone();

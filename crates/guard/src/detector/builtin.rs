@@ -9,6 +9,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use super::injection::{Bits, Injection, Look, Near, Quotes, Seen};
 use super::pii::{self, Wanted};
 use super::{Found, secret};
+use crate::pace::Pace;
 use crate::seek::seek;
 
 /// The id of the injection detector.
@@ -165,9 +166,10 @@ impl Builtins {
             return;
         };
         let mut near = Near::default();
-        let mut count = 0_usize;
+        let (mut count, mut pace) = (0_usize, Pace::default());
         for literal in all {
             let span = literal.range();
+            pace.at(span.end);
             let Some(reasons) = self.reasons.get(literal.pattern().as_usize()) else { continue };
             count += reasons.acts.len();
             if count > MOST_LOOKS {
@@ -195,11 +197,13 @@ impl Builtins {
         // One that was found is not looked for again inside itself, and one that was not around an anchor is not
         // looked for until the window has moved on.
         let mut tried: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut pace = Pace::default();
         for (signal, look) in near.looks(&injection.gates) {
             let (start, apart) = match &look {
                 Look::At(start) => (*start, 0),
                 Look::Around(anchor) => (anchor.start, 64),
             };
+            pace.at(start);
             if tried.get(&signal).is_some_and(|last| start < *last + apart) {
                 continue;
             }
@@ -223,10 +227,11 @@ impl Builtins {
         let bytes = text.as_bytes();
         let mut row_end = 0;
         let mut behind = 0;
-        let mut next = 0;
+        let (mut next, mut pace) = (0, Pace::default());
         // In ASCII the colon follows the digits; all that is looked for has one of these.
         while let Some(at) = seek(bytes, next, |byte| (byte.wrapping_sub(b'0') <= 10) | (byte == b'-')) {
             next = at + 1;
+            pace.at(at);
             if !bytes.get(at).is_some_and(u8::is_ascii_digit) {
                 self.separated(text, at, found);
                 continue;

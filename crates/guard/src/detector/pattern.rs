@@ -12,6 +12,7 @@ use regex_automata::util::primitives::StateID;
 use regex_syntax::hir::{Hir, HirKind};
 
 use crate::detector::MOST_SPANS;
+use crate::pace::Pace;
 
 /// Longest pattern, in bytes.
 pub(crate) const LONGEST_SOURCE: usize = 4 * 1024;
@@ -100,8 +101,9 @@ impl Pattern {
         let mut spans: Vec<Range<usize>> = Vec::new();
         let mut budget = text.len().saturating_mul(4).saturating_add(LONGEST_MATCH.saturating_mul(4));
         let mut from = 0;
-        let mut united = 0_usize;
+        let (mut united, mut pace) = (0_usize, Pace::default());
         while let Some(found) = self.regex.find_at(text, from) {
+            pace.at(found.end());
             let fresh = spans.last().is_none_or(|last| found.start() >= last.end);
             match spans.last_mut() {
                 Some(last) if !fresh => last.end = last.end.max(found.end()),

@@ -13,6 +13,7 @@
 
 use super::class::Class;
 use super::{Found, Tail, floor};
+use crate::pace::Pace;
 use url::Url as Parsed;
 
 /// Most characters up to the end of the host.
@@ -38,7 +39,9 @@ pub(crate) struct Addresses {
 impl Addresses {
     /// Every address that is minded.
     pub(crate) fn scan(&self, text: &str) -> Vec<Found> {
-        text.match_indices("://").filter_map(|(at, _)| self.look(text, at)).collect()
+        let mut pace = Pace::default();
+        let signs = text.match_indices("://").inspect(|(at, _)| pace.at(*at));
+        signs.filter_map(|(at, _)| self.look(text, at)).collect()
     }
 
     fn look(&self, text: &str, sign: usize) -> Option<Found> {

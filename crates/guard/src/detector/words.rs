@@ -6,6 +6,7 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::normalise::{self, Case, View};
+use crate::pace::Pace;
 
 /// Most words of one list, and most bytes of all of them.
 pub(crate) const MOST_WORDS: usize = 10_000;
@@ -78,10 +79,11 @@ impl Words {
 
     /// Every match in a text that was folded by [`Words::folded`]; none if there are too many.
     pub(crate) fn scan(&self, folded: &str) -> Option<Vec<Range<usize>>> {
-        let mut spans = Vec::new();
+        let (mut spans, mut pace) = (Vec::new(), Pace::default());
         // Overlapping, because a longer word that fails at its edge must not hide a shorter one inside.
         let matches = self.automaton.try_find_overlapping_iter(folded).ok()?;
         for (count, found) in matches.enumerate() {
+            pace.at(found.end());
             if count >= MOST_MATCHES {
                 return None;
             }

@@ -7,6 +7,7 @@
 use super::View;
 use super::escape::piece;
 use super::map::Map;
+use crate::pace::Pace;
 
 /// Fewest digits of a run.
 pub(crate) const SHORTEST_BASE64: usize = 16;
@@ -22,9 +23,10 @@ pub(crate) fn views(text: &str, see: &mut dyn FnMut(View<'static>)) {
     let bytes = text.as_bytes();
     let mut run: Vec<usize> = Vec::new();
     let mut spare = Spare::default();
-    let mut at = 0;
+    let (mut at, mut pace) = (0, Pace::default());
     // A run that is long enough has a digit here; from it, back to where the run begins.
     while let Some(byte) = bytes.get(at + SHORTEST_BASE64 - 1) {
+        pace.at(at);
         if !is_digit(*byte) {
             at += SHORTEST_BASE64;
             continue;

@@ -5,6 +5,7 @@
 
 use super::View;
 use super::map::{Builder, Map};
+use crate::pace::Pace;
 use crate::seek::seek;
 use std::ops::Range;
 
@@ -45,9 +46,10 @@ struct Escape {
 fn find(text: &str) -> Vec<Escape> {
     let bytes = text.as_bytes();
     let mut escapes = Vec::new();
-    let mut at = 0;
+    let (mut at, mut pace) = (0, Pace::default());
     while let Some(found) = seek(bytes, at, begins) {
         at = found;
+        pace.at(at);
         match escape(text.get(at..).unwrap_or_default()) {
             Some((length, stands_for)) => {
                 escapes.push(Escape { source: at..at + length, stands_for });

@@ -20,6 +20,7 @@ pub(crate) mod spell;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::pace::Pace;
 use crate::seek;
 
 pub(crate) use fold::is_ignorable;
@@ -99,8 +100,9 @@ pub(crate) fn plain(text: &str) -> Option<View<'static>> {
         return None;
     }
     let mut built = Builder::with_capacity(text.len());
-    let mut at = 0_usize;
+    let (mut at, mut pace) = (0_usize, Pace::default());
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        pace.at(at);
         let stretch = stretch(rest, |byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~'));
         built.copy_all(at, stretch, Case::Kept);
         at = at.saturating_add(stretch.len());
@@ -138,8 +140,9 @@ pub(crate) fn phrase(text: &str, case: Case) -> Option<View<'static>> {
     }
     let mut built = Builder::with_capacity(text.len());
     let mut spaced = false;
-    let mut at = 0_usize;
+    let (mut at, mut pace) = (0_usize, Pace::default());
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        pace.at(at);
         let stretch = stretch(rest, |byte| matches!(byte, b'!'..=b'~'));
         built.copy_all(at, stretch, case);
         spaced &= stretch.is_empty();
@@ -178,8 +181,9 @@ pub(crate) fn tags(text: &str) -> Option<View<'static>> {
         return None;
     }
     let mut built = Builder::with_capacity(64);
-    let mut apart = false;
+    let (mut apart, mut pace) = (false, Pace::default());
     for (at, character) in text.char_indices() {
+        pace.at(at);
         let shown = fold::tag(character);
         match shown {
             Some(shown) => {

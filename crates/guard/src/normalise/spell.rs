@@ -6,6 +6,7 @@
 use super::View;
 use super::escape::windows;
 use super::map::Builder;
+use crate::pace::Pace;
 use crate::seek::seek;
 use std::ops::Range;
 
@@ -37,8 +38,9 @@ pub(crate) fn views(
 fn odd_tokens(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut odd = Vec::new();
-    let mut behind = 0;
+    let (mut behind, mut pace) = (0, Pace::default());
     while let Some(at) = seek(bytes, behind, may_stand) {
+        pace.at(at);
         let before = bytes.get(behind..at).unwrap_or_default();
         let start = behind + before.iter().rposition(u8::is_ascii_whitespace).map_or(0, |last| last + 1);
         let rest = bytes.get(at..).unwrap_or_default();
@@ -103,7 +105,9 @@ fn rows(text: &str) -> Vec<Range<usize>> {
     if singles(text.as_bytes()) < SHORTEST_ROW {
         return rows;
     }
+    let mut pace = Pace::default();
     while let Some(at) = single(text.as_bytes(), behind) {
+        pace.at(at);
         behind = at + 1;
         let (mut count, mut end) = (0_usize, at);
         row(text.get(at..).unwrap_or_default(), |offset, _, _| {
@@ -172,7 +176,9 @@ fn singles(bytes: &[u8]) -> usize {
         usize::from(is_alone(beside(at.checked_sub(1)), beside(Some(at)), beside(Some(at + 1))))
     };
     let from = |at: usize| bytes.get(at..).unwrap_or_default().chunks(COUNTED);
-    let inner = from(0).zip(from(1)).zip(from(2)).map(|((before, one), next)| {
+    let mut pace = Pace::default();
+    let inner = from(0).zip(from(1)).zip(from(2)).enumerate().map(|(number, ((before, one), next))| {
+        pace.at(number * COUNTED);
         let all = before.iter().zip(one).zip(next);
         // So few that a byte holds their number.
         all.fold(0_u8, |sum, ((before, one), next)| sum + u8::from(is_alone(*before, *one, *next)))

@@ -13,7 +13,7 @@ use a2a::{Call, Dialect, FaultKind, OperationKind};
 use bytes::Bytes;
 use egress::Client;
 use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -190,7 +190,7 @@ async fn ask(
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Full::new(Bytes::from(body.unwrap_or_default()))).ok()?;
+    let request = request.body(Bytes::from(body.unwrap_or_default())).ok()?;
     let response = agents.request_within(request, PATIENCE).await.ok()?;
     let (head, body) = response.into_parts();
     let body = tokio::time::timeout(PATIENCE, Limited::new(body, ANSWER_BYTES).collect()).await.ok()?.ok()?;

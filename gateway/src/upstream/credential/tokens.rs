@@ -14,7 +14,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use json::{Json, Limits};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -162,13 +162,13 @@ fn is_good((kept, at): &(Result<Kept, TokenError>, Micros), now: Micros) -> bool
 }
 
 /// The client proves itself by `Authorization: Basic`, as every endpoint must take it (RFC 6749 §2.3.1).
-fn request(endpoint: &TokenEndpoint, form: &[(&'static str, String)]) -> Option<Request<Full<Bytes>>> {
+fn request(endpoint: &TokenEndpoint, form: &[(&'static str, String)]) -> Option<Request<Bytes>> {
     let encoded = |text: &str| utf8_percent_encode(text, FORM).to_string();
     let pairs: Vec<String> = form.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
     let client = format!("{}:{}", encoded(&endpoint.client_id), encoded(endpoint.client_secret.expose_secret()));
     let mut basic = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(client))).ok()?;
     basic.set_sensitive(true);
-    let mut request = Request::new(Full::from(pairs.join("&")));
+    let mut request = Request::new(Bytes::from(pairs.join("&")));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = endpoint.url.parse().ok()?;
     let headers = request.headers_mut();
@@ -179,7 +179,7 @@ fn request(endpoint: &TokenEndpoint, form: &[(&'static str, String)]) -> Option<
     Some(request)
 }
 
-async fn fetch(client: &Client, request: Request<Full<Bytes>>, clock: &Clock) -> Result<Kept, TokenError> {
+async fn fetch(client: &Client, request: Request<Bytes>, clock: &Clock) -> Result<Kept, TokenError> {
     let work = async {
         let response = client.request_within(request, PATIENCE).await.map_err(|error| match error {
             EgressError::Denied(_) | EgressError::Connect(egress::ConnectError::Denied(_)) => TokenError::Denied,

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::AROUND;
+use crate::pace::Pace;
 
 /// Most words of [`Bits`]; a test says whether the table needs more.
 const WORDS: usize = 6;
@@ -147,8 +148,9 @@ impl<'b> Near<'b> {
             return;
         }
         let mut next = [usize::MAX; WORDS * 64];
-        let mut ends = self.ends.iter().rev().peekable();
+        let (mut ends, mut pace) = (self.ends.iter().rev().peekable(), Pace::default());
         for (signal, literal) in self.starts.iter().rev() {
+            pace.at(literal.start);
             while let Some((end, sets)) = ends.next_if(|(end, _)| *end > literal.start) {
                 each(sets, |number| _ = next.get_mut(number).map(|next| *next = *end));
             }
@@ -171,8 +173,9 @@ impl<'b> Near<'b> {
         }
         let mut counts = [0_u32; WORDS * 64];
         let mut near = Bits::default();
-        let (mut from, mut to) = (0, 0);
+        let (mut from, mut to, mut pace) = (0, 0, Pace::default());
         for (signal, anchor) in &self.anchors {
+            pace.at(anchor.start);
             while let Some((_, sets)) = self.ends.get(to).filter(|(end, _)| *end <= anchor.end + AROUND) {
                 each(sets, |number| change(&mut counts, &mut near, number, true));
                 to += 1;

@@ -4,20 +4,23 @@
 //! | kind | believed when |
 //! |---|---|
 //! | `pii.card` | issuer range, length and Luhn hold; every start and every length is tried |
-//! | `pii.iban` | the country's length and mod 97 hold |
+//! | `pii.iban` | the country's form and mod 97 hold |
 //! | `pii.us_ssn` and the other states' numbers | form and check digits, and a telling word where neither says enough |
 //! | `pii.email` | grammar, and a top-level domain that exists |
 //! | `pii.phone` | `+` and a country code, an American form with its area, or a telling word before |
 //! | `pii.ip`, `pii.mac`, `pii.crypto` | form; Bitcoin's checksum |
+//!
+//! Every call carries UUIDs, whose digits are anybody's: no number is believed inside of one.
 #![expect(clippy::arithmetic_side_effects, reason = "offsets into a text in memory")]
 
 mod checksum;
 mod contact;
+mod iban;
 mod national;
 
 use super::Found;
 use super::class::Class;
-use checksum::{digits, iban, luhn};
+use checksum::{digits, luhn};
 use std::ops::Range;
 
 pub(super) use contact::{crypto_at, email_at, ip_v6_at, mac_at};
@@ -57,7 +60,7 @@ pub(super) fn number_at(text: &str, row: &Row, wanted: &Wanted, out: &mut Vec<Fo
     let before = text.get(floor(text, row.start().saturating_sub(40))..row.start()).unwrap_or_default();
     // What replaces a finding names its kind, and is no telling word.
     let word = before.rsplit(']').next().unwrap_or_default().to_ascii_lowercase();
-    let word = Context(&word);
+    let (word, known) = (Context(&word), out.len());
     if wanted.card && digits >= 13 && !row.is_account(text) {
         row.cards(text, word, out);
     }
@@ -67,6 +70,36 @@ pub(super) fn number_at(text: &str, row: &Row, wanted: &Wanted, out: &mut Vec<Fo
     if wanted.phone {
         row.phones(text, word, out);
     }
+    sift(text, known, out);
+}
+
+/// Takes out what was found in a UUID, of all but the `known` first.
+fn sift(text: &str, known: usize, out: &mut Vec<Found>) {
+    let mut at = 0;
+    out.retain(|found| {
+        at += 1;
+        at <= known || !in_uuid(text, &found.span)
+    });
+}
+
+/// Whether the span lies in a UUID as RFC 9562 has it written, with a letter in it: one of digits alone is hardly one.
+fn in_uuid(text: &str, span: &Range<usize>) -> bool {
+    const LENGTH: usize = 36;
+    let bytes = text.as_bytes();
+    let is_uuid = |start: usize| {
+        let Some(all) = bytes.get(start..start + LENGTH) else { return false };
+        let outside =
+            |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_none_or(|one| !one.is_ascii_alphanumeric());
+        let formed = all.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        });
+        formed
+            && all.iter().any(u8::is_ascii_alphabetic)
+            && outside(start.checked_sub(1))
+            && outside(Some(start + LENGTH))
+    };
+    (span.end.saturating_sub(LENGTH)..=span.start).any(is_uuid)
 }
 
 /// Which kinds are looked for.
@@ -113,31 +146,6 @@ impl Wanted {
     pub(super) fn letters(&self) -> bool {
         self.iban || !self.lettered.is_empty()
     }
-}
-
-/// An account in the international form, whose two letters of a country are at `at`.
-pub(super) fn iban_at(text: &str, at: usize) -> Option<Found> {
-    let bytes = text.as_bytes();
-    if at > 0 && bytes.get(at - 1).is_some_and(u8::is_ascii_alphanumeric) {
-        return None;
-    }
-    let country = text.get(at..at + 2)?.to_ascii_uppercase();
-    let (_, length) = IBAN_LENGTHS.iter().find(|(code, _)| *code == country)?;
-    let mut end = at;
-    let mut count = 0;
-    while count < *length {
-        let byte = *bytes.get(end)?;
-        let space = matches!(byte, b' ' | b'-') && count > 3 && count % 4 == 0 && bytes.get(end - 1) != Some(&byte);
-        if byte.is_ascii_alphanumeric() {
-            count += 1;
-        } else if !space {
-            return None;
-        }
-        end += 1;
-    }
-    let longer = bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
-    let account = text.get(at..end)?;
-    (!longer && iban(account)).then(|| Found::new("pii.iban", at..end).keeping(4))
 }
 
 /// Digits with single signs between their groups.
@@ -391,9 +399,9 @@ fn floor(text: &str, at: usize) -> usize {
 
 /// Numbers that begin with letters: looked at where a word begins with a letter and a digit is near.
 pub(super) fn lettered_at(text: &str, at: usize, wanted: &Wanted, out: &mut Vec<Found>) {
-    let bytes = text.as_bytes();
+    let (bytes, known) = (text.as_bytes(), out.len());
     if wanted.iban {
-        out.extend(iban_at(text, at));
+        out.extend(iban::at(text, at));
     }
     for number in &wanted.lettered {
         let mut plain = String::new();
@@ -412,17 +420,35 @@ pub(super) fn lettered_at(text: &str, at: usize, wanted: &Wanted, out: &mut Vec<
             out.push(Found::new(number.kind, at..end).keeping(4));
         }
     }
+    sift(text, known, out);
 }
 
-/// Length of an account by country (SWIFT IBAN registry).
-#[rustfmt::skip]
-const IBAN_LENGTHS: &[(&str, usize)] = &[
-    ("AD", 24), ("AE", 23), ("AL", 28), ("AT", 20), ("AZ", 28), ("BA", 20), ("BE", 16), ("BG", 22), ("BH", 22), ("BR", 29),
-    ("BY", 28), ("CH", 21), ("CR", 22), ("CY", 28), ("CZ", 24), ("DE", 22), ("DK", 18), ("DO", 28), ("EE", 20), ("EG", 29),
-    ("ES", 24), ("FI", 18), ("FO", 18), ("FR", 27), ("GB", 22), ("GE", 22), ("GI", 23), ("GL", 18), ("GR", 27), ("GT", 28),
-    ("HR", 21), ("HU", 28), ("IE", 22), ("IL", 23), ("IQ", 23), ("IS", 26), ("IT", 27), ("JO", 30), ("KW", 30), ("KZ", 20),
-    ("LB", 28), ("LC", 32), ("LI", 21), ("LT", 20), ("LU", 20), ("LV", 21), ("LY", 25), ("MC", 27), ("MD", 24), ("ME", 22),
-    ("MK", 19), ("MR", 27), ("MT", 31), ("MU", 30), ("NL", 18), ("NO", 15), ("PK", 24), ("PL", 28), ("PS", 29), ("PT", 25),
-    ("QA", 29), ("RO", 24), ("RS", 22), ("SA", 24), ("SC", 31), ("SE", 24), ("SI", 19), ("SK", 24), ("SM", 27), ("ST", 25),
-    ("SV", 28), ("TL", 23), ("TN", 24), ("TR", 26), ("UA", 29), ("VA", 22), ("VG", 24), ("XK", 20),
-];
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A card that Luhn's check lets pass, in what is around it.
+    fn cards(text: &str) -> usize {
+        let (wanted, mut found) = (Wanted::new(&|kind| kind == "pii.card"), Vec::new());
+        let first = text.find("4111").unwrap();
+        let (row, _) = Row::from(text, first);
+        number_at(text, &row, &wanted, &mut found);
+        found.len()
+    }
+
+    #[test]
+    fn digits_of_a_uuid_are_no_number() {
+        assert_eq!(cards("41111111-1111-1111-8c88-5b3196e8e45d"), 0);
+        assert_eq!(cards("task/41111111-1111-1111-8c88-5b3196e8e45d."), 0);
+        for number in [
+            "4111-1111-1111-1111",
+            "41111111-1111-1111",
+            "41111111-1111-1111-8c88-5b3196e8e45",
+            "41111111-1111-1111-8c88-5b3196e8e45dd",
+            "41111111-1111-1111-8c88",
+        ] {
+            assert_eq!(cards(number), 1, "{number}");
+        }
+        assert_eq!(cards("41111111-1111-1111-8888-123456789012"), 1, "a UUID of digits alone is hardly one");
+    }
+}
