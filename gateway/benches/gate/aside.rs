@@ -1,7 +1,7 @@
 //! Programs beside the gateway: tenant A's callers and agents, each a process of its own, as they are in life.
 //!
-//! This program plays them, told by `--role`. In one process with the gateway they would share its address space with it,
-//! and what one side does to memory would hold up the other.
+//! This program plays them, told by `--role`. In one process with the gateway they would share its address space, and what
+//! one side does to memory would hold up the other.
 
 use crate::neighbour::{self, Urls};
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use chancery::registry::meter::Allowance;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
-use sample_agents::hostile::{Behaviour, Gate, Reply, Scripted, start};
+use sample_agents::hostile::{Behaviour, Reply, Scripted, start};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -152,7 +152,7 @@ pub(crate) type Urls = [String; 3];
 /// Starts A's agents, which live as long as they are held.
 pub(crate) async fn agents() -> (Urls, [Scripted; 2]) {
     let event = r#"{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}"#;
-    let streams = Reply::sse().event(event).wait(&Gate::new()).end();
+    let streams = Reply::sse().event(event).hang();
     let (hanging, streaming) = (start(Behaviour::Hang).await.unwrap(), Scripted::start(streams).await.unwrap());
     ([plain().await, hanging.url(), streaming.url()], [hanging, streaming])
 }
