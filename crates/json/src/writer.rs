@@ -145,4 +145,14 @@ mod tests {
         write_into(&Json::Bool(true), &mut out);
         assert_eq!(out, b"data: true");
     }
+
+    #[test]
+    fn a_long_string_is_written_as_its_stretches_are() {
+        let piece = "é\"\\\n𝄞a";
+        let text = piece.repeat(STRETCH * 2 / piece.len() + 1);
+        let mut written = Vec::new();
+        write_string(&text, &mut written);
+        let expected = format!("\"{}\"", r#"é\"\\\n𝄞a"#.repeat(text.len() / piece.len()));
+        assert!(written == expected.as_bytes());
+    }
 }
